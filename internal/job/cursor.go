@@ -1,0 +1,67 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// MaxPageSize is the greatest number of jobs on one page.
+const MaxPageSize = 100
+
+// A cursor is opaque to clients: the position of a page's last job, behind a tag of the list that it belongs to, so that
+// a cursor can't be carried over to another list or other filters.
+const (
+	cursorTagSize = 8
+	cursorSize    = cursorTagSize + 1 + len(uuid.UUID{})
+)
+
+var cursorEncoding = base64.RawURLEncoding.Strict()
+
+// cursorScope names one list: what it lists and how it is filtered.
+type cursorScope string
+
+func jobsScope(f Filter) cursorScope {
+	scope := fmt.Sprintf("jobs status=%q", f.Statuses)
+	if f.Replay != nil {
+		scope += fmt.Sprintf(" replay=%t", *f.Replay)
+	}
+	if f.Unresolved != nil {
+		scope += fmt.Sprintf(" unresolved=%t", *f.Unresolved)
+	}
+	if f.CreatedAfter != nil {
+		scope += fmt.Sprintf(" after=%d", f.CreatedAfter.UnixMicro())
+	}
+	if f.CreatedBefore != nil {
+		scope += fmt.Sprintf(" before=%d", f.CreatedBefore.UnixMicro())
+	}
+	return cursorScope(scope)
+}
+
+func replaysScope(source uuid.UUID) cursorScope { return cursorScope("replays " + source.String()) }
+
+func lineageScope(id uuid.UUID) cursorScope { return cursorScope("lineage " + id.String()) }
+
+func (s cursorScope) tag() []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:cursorTagSize]
+}
+
+func (s cursorScope) encode(p Position) string {
+	raw := append(s.tag(), byte(p.Generation))
+	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
+}
+
+// decode reads a cursor of this very list; an empty one is the beginning.
+func (s cursorScope) decode(cursor string) (Position, error) {
+	if cursor == "" {
+		return Position{}, nil
+	}
+	raw, err := cursorEncoding.DecodeString(cursor)
+	if err != nil || len(raw) != cursorSize || string(raw[:cursorTagSize]) != string(s.tag()) {
+		return Position{}, Refuse(CodeInvalidPageRequest)
+	}
+	return Position{Generation: int(raw[cursorTagSize]), ID: uuid.UUID(raw[cursorTagSize+1:])}, nil
+}
