@@ -1,0 +1,90 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"fencepost/internal/job"
+)
+
+// claimOnce claims no more jobs than can start at once, since a lease runs out while its job waits, and starts them. After a
+// full batch it returns at once; otherwise it pauses for the poll interval, a notice, or the end of an execution.
+func (w *Worker) claimOnce(ctx, executions context.Context) {
+	free := w.free()
+	if free == 0 {
+		w.pause(ctx, w.wake)
+		return
+	}
+	claimedAt := time.Now()
+	claimed, err := w.claim(ctx, free)
+	w.logClaim(err)
+	if err != nil {
+		w.pause(ctx, nil)
+		return
+	}
+	w.observeClaim(claimed)
+	for _, l := range claimed.Leases {
+		w.start(executions, l, claimedAt.Add(w.cfg.LeaseDuration))
+	}
+	if len(claimed.Leases)+claimed.Exhausted < free {
+		w.pause(ctx, w.wake)
+	}
+}
+
+func (w *Worker) free() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cfg.Workers - len(w.running)
+}
+
+// pause waits for the poll interval at most. A failed claim passes no wake channel, so that notices can't make a broken
+// database busier.
+func (w *Worker) pause(ctx context.Context, wake <-chan struct{}) {
+	timer := time.NewTimer(w.cfg.PollInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake:
+	}
+}
+
+// claim outlives ctx: interrupted half-way, it might leave jobs leased to nobody.
+func (w *Worker) claim(ctx context.Context, limit int) (Claimed, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statementTimeout)
+	defer cancel()
+	return w.queue.Claim(ctx, ClaimRequest{
+		WorkerID:    w.id,
+		Limit:       limit,
+		Duration:    w.cfg.LeaseDuration,
+		MaxAttempts: w.cfg.MaxAttempts,
+	})
+}
+
+func (w *Worker) logClaim(err error) {
+	failing := err != nil
+	switch {
+	case failing && !w.claimFailing:
+		w.log.Error("worker cannot claim jobs", slog.String("code", string(job.CodeDatabaseUnavailable)))
+	case !failing && w.claimFailing:
+		w.log.Info("worker claims jobs again")
+	}
+	w.claimFailing = failing
+}
+
+func (w *Worker) observeClaim(c Claimed) {
+	for range c.Exhausted {
+		w.observer.JobEnded(job.StatusFailed)
+		w.logOutcome(OutcomeFailed, job.FailureAttemptsExhausted)
+	}
+	if len(c.Leases) == 0 {
+		w.observer.Outcome(OutcomeIdle)
+		return
+	}
+	w.observer.ClaimBatch(len(c.Leases))
+	for _, l := range c.Leases {
+		w.observer.Outcome(OutcomeClaimed)
+		w.observer.QueueWait(l.Waited)
+	}
+}

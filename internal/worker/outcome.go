@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"time"
+
+	"fencepost/internal/job"
+)
+
+// Outcome says how a claim or an execution went. The list is closed, so that it can label a metric.
+type Outcome string
+
+// The outcomes. The first two are of claims, the others of executions.
+const (
+	// OutcomeIdle: a claim found no job to run.
+	OutcomeIdle Outcome = "idle"
+	// OutcomeClaimed: a claim leased a job.
+	OutcomeClaimed Outcome = "claimed"
+	// OutcomeSucceeded: the job's effects are committed.
+	OutcomeSucceeded Outcome = "succeeded"
+	// OutcomeRetried: the job was given back, to be claimed again later.
+	OutcomeRetried Outcome = "retried"
+	// OutcomeFailed: the job is FAILED.
+	OutcomeFailed Outcome = "failed"
+	// OutcomeStale: the lease ended first, and nothing of the attempt remains.
+	OutcomeStale Outcome = "stale"
+	// OutcomeCancelled: the owner's cancellation was noticed, and nothing of the attempt remains.
+	OutcomeCancelled Outcome = "cancelled"
+	// OutcomeAbandoned: the job was left to its lease, because the drain deadline passed or the database did not take the
+	// verdict. Nothing of the attempt remains, and another worker claims the job once the lease has expired.
+	OutcomeAbandoned Outcome = "abandoned"
+)
+
+// Outcomes lists every outcome.
+var Outcomes = []Outcome{
+	OutcomeIdle, OutcomeClaimed, OutcomeSucceeded, OutcomeRetried,
+	OutcomeFailed, OutcomeStale, OutcomeCancelled, OutcomeAbandoned,
+}
+
+// Observer is told what happened, for metrics. Its methods are called after the fact is committed, from many goroutines.
+type Observer interface {
+	// JobEnded is called once for each job that this process made SUCCEEDED or FAILED.
+	JobEnded(status job.Status)
+	// Outcome is called for each claim that found nothing, each lease, and each end of an execution.
+	Outcome(outcome Outcome)
+	// ExecutionTook is called with the duration of each execution.
+	ExecutionTook(d time.Duration)
+	// QueueWait is called for each lease with the time between the moment that the job was due and the claim.
+	QueueWait(d time.Duration)
+	// ClaimBatch is called with the number of leases of each claim that found some.
+	ClaimBatch(n int)
+}

@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fencepost/internal/job"
+)
+
+// ErrDrainDeadline is returned by [Worker.Run] when executions were still running at the end of the drain. Their jobs are
+// left to their leases, with no effects.
+var ErrDrainDeadline = errors.New("drain deadline passed with jobs still running")
+
+// errCancelled is why an execution's context ended: a notice told that the owner's cancellation is committed.
+var errCancelled = errors.New("job was cancelled")
+
+// statementTimeout bounds a claim or a verdict, each of which is one short statement.
+const statementTimeout = 5 * time.Second
+
+// Config says how a worker works. Every duration and number must be positive, DrainTimeout may be zero.
+type Config struct {
+	// Workers is the number of jobs that this process runs at once.
+	Workers int
+	// LeaseDuration is how long a lease lives, and so the longest that an execution may take.
+	LeaseDuration time.Duration
+	// PollInterval is the longest pause between two claims while an executor is free, and the pause after a failed claim.
+	PollInterval time.Duration
+	// MaxAttempts is the number of claims after which a job is failed instead of retried.
+	MaxAttempts int
+	// RetryBackoff is the delay after the first failed attempt. It doubles with each further one, to 15 minutes at
+	// most, and is shortened at random by up to a half.
+	RetryBackoff time.Duration
+	// DrainTimeout is how long running jobs may go on once the worker was told to stop.
+	DrainTimeout time.Duration
+}
+
+// Worker claims and runs jobs. Make one with [New].
+type Worker struct {
+	queue    Queue
+	cfg      Config
+	observer Observer
+	log      *slog.Logger
+	id       uuid.UUID
+
+	// wake holds at most one token: there may be something to claim, or a free executor to claim for.
+	wake chan struct{}
+	// claimFailing remembers the result of the latest claim, so that only changes are logged. It is the claimer's own.
+	claimFailing bool
+
+	mu      sync.Mutex
+	running map[*execution]struct{}
+	done    sync.WaitGroup
+}
+
+// New makes a worker with a fresh identity. It does nothing until [Worker.Run].
+func New(queue Queue, cfg Config, observer Observer, log *slog.Logger) *Worker {
+	return &Worker{
+		queue:    queue,
+		cfg:      cfg,
+		observer: observer,
+		log:      log,
+		id:       uuid.New(),
+		wake:     make(chan struct{}, 1),
+		running:  make(map[*execution]struct{}, cfg.Workers),
+	}
+}
+
+// Run claims and runs jobs until ctx is done, and then drains: it claims no more, and lets what runs finish within the drain
+// timeout. It returns [ErrDrainDeadline] when something didn't, and otherwise nil. Call it once.
+func (w *Worker) Run(ctx context.Context) error {
+	executions, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abandon(nil)
+	for ctx.Err() == nil {
+		w.claimOnce(ctx, executions)
+	}
+	w.drain(abandon)
+	return context.Cause(executions)
+}
+
+func (w *Worker) drain(abandon context.CancelCauseFunc) {
+	w.log.Info("worker drains")
+	deadline := time.AfterFunc(w.cfg.DrainTimeout, func() { abandon(ErrDrainDeadline) })
+	defer deadline.Stop()
+	w.done.Wait()
+}
+
+// Notify takes a hint from the database without blocking. A PENDING job makes the worker claim at once; a CANCELLED one stops
+// its execution, if it runs here. Any other hint is ignored, and a lost one only costs time.
+func (w *Worker) Notify(n Notice) {
+	switch n.Status {
+	case job.StatusPending:
+		w.wakeClaimer()
+	case job.StatusCancelled:
+		w.stop(n.JobID)
+	default:
+	}
+}
+
+func (w *Worker) wakeClaimer() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *Worker) stop(id uuid.UUID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := range w.running {
+		if e.lease.JobID == id {
+			e.cancel(errCancelled)
+		}
+	}
+}
