@@ -1,0 +1,54 @@
+# `make` lists the targets. Two of them do all the set-up on a new machine: `make run` and `make test`.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GOLANGCI_LINT_VERSION := v2.15.0
+TOOLS := $(CURDIR)/.cache/bin
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+# Statement coverage is counted over the hand-written packages, whichever package's tests run a statement.
+HAND_WRITTEN = $(shell go list ./... | grep -v -e /graph/generated -e /graph/model -e /internal/pgtest | paste -sd,)
+TEST_FLAGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 14
+
+.PHONY: build
+build: ## build bin/fencepost
+	go build -trimpath -o bin/fencepost ./cmd/fencepost
+
+.PHONY: run
+run: build ## serve with a private PostgreSQL on http://127.0.0.1:8080 (more flags: make run ARGS="...")
+	@scripts/setup.sh postgres
+	./bin/fencepost serve $(ARGS)
+
+.PHONY: test
+test: ## run all tests on real PostgreSQL with the race detector, and demand full statement coverage
+	@scripts/setup.sh postgres compiler
+	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./...
+	@scripts/coverage.sh coverage.out
+
+.PHONY: cover
+cover: ## show the coverage of the latest test run in a browser
+	go tool cover -html=coverage.out
+
+.PHONY: generate
+generate: ## regenerate the code that comes from schema.graphqls
+	go generate ./...
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## format the code
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## check the code with go vet and the linters, and that it builds for macOS
+	go vet ./...
+	$(GOLANGCI_LINT) run
+	GOOS=darwin go build ./...
+
+$(GOLANGCI_LINT):
+	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(TOOLS)/golangci-lint $@

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer) and "compiler"
+# (a C compiler, for Go's race detector). As root on Debian and its relatives it installs what is missing; anywhere
+# else it says what to install.
+#   scripts/setup.sh postgres compiler
+set -euo pipefail
+
+have_postgres() {
+  [ -n "${FENCEPOST_DATABASE_URL:-}${FENCEPOST_POSTGRES_BIN:-}" ] && return
+  [ -n "${FENCEPOST_TEST_DATABASE_URL:-}${FENCEPOST_TEST_POSTGRES_BIN:-}" ] && return
+  command -v postgres >/dev/null && return
+  compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && return
+  compgen -G '/usr/pgsql-*/bin/postgres' >/dev/null && return
+  compgen -G '/opt/homebrew/opt/postgresql@*/bin/postgres' >/dev/null
+}
+
+have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
+
+# install NAME PACKAGE... installs the packages, or tells how.
+install() {
+  local name=$1
+  shift
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "This needs $name. Install it first, for example: sudo apt-get install $*" >&2
+    exit 1
+  fi
+  echo "Installing $name" >&2
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Debian's package would start a server of its own on port 5432. Fencepost only needs the programs.
+install_postgres() {
+  local setting=/etc/postgresql-common/createcluster.d/fencepost.conf
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    mkdir -p "${setting%/*}"
+    echo 'create_main_cluster = false' >"$setting"
+    trap "rm -f $setting" EXIT
+  fi
+  install "the PostgreSQL server programs" postgresql
+}
+
+for need in "$@"; do
+  case $need in
+    postgres) have_postgres || install_postgres ;;
+    compiler) have_compiler || install "a C compiler" gcc libc6-dev ;;
+    *) echo "setup.sh: unknown need $need" >&2; exit 2 ;;
+  esac
+done
