@@ -71,6 +71,17 @@ func (l Lineage) JobCount() int {
 	return n
 }
 
+// connected is what an export shows: Jobs and, should it be cut before the job asked for, that job's ancestry. Each job's
+// source is among them, since a source has a lower generation.
+func (l Lineage) connected() []Job {
+	return append(slices.Clip(l.Jobs), slices.DeleteFunc(slices.Clone(l.Ancestry), l.contains)...)
+}
+
+func (l Lineage) contains(j Job) bool {
+	_, found := slices.BinarySearchFunc(l.Jobs, j, byGeneration)
+	return found
+}
+
 // Edges lists the derivations among jobs, in their order.
 func Edges(jobs []Job) []Edge {
 	edges := make([]Edge, 0, len(jobs))

@@ -1,6 +1,11 @@
 package job
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Limits bound a batch before it is looked at.
 type Limits struct {
@@ -20,7 +25,30 @@ type Payload struct {
 	RecordCount int
 }
 
-// ParsePayload checks a batch against the intake rules (contract section 2, "Bodies").
+// maxRecordID is the longest accepted record id, in code points.
+const maxRecordID = 256
+
+// ParsePayload checks a batch against the intake rules (contract section 2, "Bodies"). A text that is not one well-formed
+// array is [CodeInvalidJSON], wherever the defect stands. Only then is the batch judged: [CodeBatchTooLarge] when it has
+// too many records, else [CodeInvalidRecord] when one of them breaks a rule or is more than PostgreSQL's jsonb can hold.
 func ParsePayload(text []byte, limits Limits) (Payload, error) {
-	return Payload{Bytes: text, Digest: sha256.Sum256(text)}, nil
+	b := readBatch(text)
+	switch {
+	case b.err != nil:
+		return Payload{}, Refuse(CodeInvalidJSON)
+	case b.records > limits.MaxBatchRecords:
+		return Payload{}, Refuse(CodeBatchTooLarge)
+	case b.faulty || b.values > maxValues:
+		return Payload{}, Refuse(CodeInvalidRecord)
+	}
+	return Payload{Bytes: text, Digest: sha256.Sum256(text), RecordCount: b.records}, nil
 }
+
+// validRecordID reports whether an id, trimmed of Unicode White_Space, is non-blank, not too long, and free of control
+// and format characters and of line and paragraph separators.
+func validRecordID(id string) bool {
+	id = strings.TrimSpace(id)
+	return id != "" && utf8.RuneCountInString(id) <= maxRecordID && !strings.ContainsFunc(id, invisible)
+}
+
+func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
