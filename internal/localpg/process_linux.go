@@ -1,0 +1,10 @@
+package localpg
+
+import "syscall"
+
+// sysProcAttr starts a child as credential, in its own process group so that Ctrl-C in a terminal reaches only this
+// program, which then stops the child when it no longer needs it. When this program is killed, the kernel interrupts
+// the child.
+func sysProcAttr(credential *syscall.Credential) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: credential, Setpgid: true, Pdeathsig: syscall.SIGINT}
+}
