@@ -18,7 +18,7 @@ const (
 	cursorSize    = cursorTagSize + 1 + len(uuid.UUID{})
 )
 
-var cursorEncoding = base64.RawURLEncoding.Strict()
+var cursorEncoding = base64.RawURLEncoding
 
 // cursorScope names one list: what it lists and how it is filtered.
 type cursorScope string
@@ -54,14 +54,19 @@ func (s cursorScope) encode(p Position) string {
 	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
 }
 
-// decode reads a cursor of this very list; an empty one is the beginning.
+// decode reads a cursor of this very list; an empty one is the beginning. The position must lead back to the cursor, which
+// refuses those of other lists, and base64 that is spelled in another way (stray bits, line breaks).
 func (s cursorScope) decode(cursor string) (Position, error) {
 	if cursor == "" {
 		return Position{}, nil
 	}
 	raw, err := cursorEncoding.DecodeString(cursor)
-	if err != nil || len(raw) != cursorSize || string(raw[:cursorTagSize]) != string(s.tag()) {
+	if err != nil || len(raw) != cursorSize {
 		return Position{}, Refuse(CodeInvalidPageRequest)
 	}
-	return Position{Generation: int(raw[cursorTagSize]), ID: uuid.UUID(raw[cursorTagSize+1:])}, nil
+	position := Position{Generation: int(raw[cursorTagSize]), ID: uuid.UUID(raw[cursorTagSize+1:])}
+	if s.encode(position) != cursor {
+		return Position{}, Refuse(CodeInvalidPageRequest)
+	}
+	return position, nil
 }

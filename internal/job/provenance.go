@@ -1,12 +1,13 @@
 package job
 
-import (
-	"encoding/json"
-	"time"
-)
+import "encoding/json"
 
-// provenanceAgent is the one agent of every replay: the service itself, never a principal.
-const provenanceAgent = "urn:fencepost:agent:service"
+const (
+	// provenanceAgent is the one agent of every replay: the service itself, never a principal.
+	provenanceAgent = "urn:fencepost:agent:service"
+	// provenanceTime is RFC 3339 with microseconds, a lexical form of xsd:dateTime.
+	provenanceTime = "2006-01-02T15:04:05.000000Z07:00"
+)
 
 // provenanceContext maps the members that a [Lineage.Provenance] document uses to IRIs. It stands in the document itself,
 // so that a reader fetches nothing.
@@ -58,7 +59,7 @@ func provenanceOf(j Job) []provenanceNode {
 	activity := provenanceNode{
 		ID:                entity.ID + "#replay",
 		Type:              "prov:Activity",
-		StartedAtTime:     j.CreatedAt.UTC().Format(time.RFC3339Nano),
+		StartedAtTime:     j.CreatedAt.UTC().Format(provenanceTime),
 		Used:              j.Derivation.SourceID.URN(),
 		WasAssociatedWith: provenanceAgent,
 	}
