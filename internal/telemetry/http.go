@@ -1,0 +1,65 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/felixge/httpsnoop"
+	"github.com/google/uuid"
+
+	"fencepost/internal/job"
+)
+
+// exchange is what becomes known about a request while it is handled.
+type exchange struct {
+	requestID string
+	code      job.Code
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// NoteProblem tells which problem answers the request that ctx belongs to. It does nothing outside of [Metrics.Observe].
+func NoteProblem(ctx context.Context, code job.Code) {
+	if x := exchangeOf(ctx); x != nil {
+		x.code = code
+	}
+}
+
+// Observe counts and times the requests that next handles, and logs one line for each at debug level. It gives every
+// request a random id of its own, in its log lines and in the X-Request-Id header of its response. Neither metrics nor
+// lines hold the path, only the pattern that a [http.ServeMux] inside next matched.
+func (m *Metrics) Observe(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{requestID: uuid.NewString()}
+		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		w.Header().Set("X-Request-Id", x.requestID)
+		m.record(log, r, x, httpsnoop.CaptureMetrics(next, w, r))
+	})
+}
+
+func (m *Metrics) record(log *slog.Logger, r *http.Request, x *exchange, answer httpsnoop.Metrics) {
+	route, status := routeOf(r.Pattern), fmt.Sprintf("%dxx", answer.Code/100)
+	m.requests.WithLabelValues(route, r.Method, status, string(x.code)).Inc()
+	m.requestDuration.WithLabelValues(route, status).Observe(answer.Duration.Seconds())
+	log.LogAttrs(r.Context(), slog.LevelDebug, "request answered",
+		slog.String("route", route),
+		slog.Int("status", answer.Code),
+		slog.String("code", string(x.code)),
+		slog.Duration("took", answer.Duration))
+}
+
+// routeOf drops the method from a pattern of a [http.ServeMux].
+func routeOf(pattern string) string {
+	if _, path, found := strings.Cut(pattern, " "); found {
+		return path
+	}
+	return pattern
+}

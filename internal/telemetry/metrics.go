@@ -1,0 +1,121 @@
+package telemetry
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+// The bounds of the histograms: durations in seconds, leases of one claim, generations of a lineage.
+var (
+	requestSeconds   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	executionSeconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
+	queueSeconds     = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200, 86400}
+	claimSizes       = []float64{1, 2, 5, 10, 20, 50, 100, 200}
+	generations      = []float64{0, 1, 2, 5, 10, 20, 50, job.MaxGeneration}
+)
+
+// Metrics counts what happens in this process. It observes the service and the workers ([job.Observer] and
+// [worker.Observer]), and its methods may be called from many goroutines.
+type Metrics struct {
+	registry          *prometheus.Registry
+	jobsEnded         *prometheus.CounterVec
+	jobsCreated       *prometheus.CounterVec
+	generation        prometheus.Histogram
+	idempotentReplays *prometheus.CounterVec
+	outcomes          *prometheus.CounterVec
+	execution         prometheus.Histogram
+	queueWait         prometheus.Histogram
+	claimBatch        prometheus.Histogram
+	requests          *prometheus.CounterVec
+	requestDuration   *prometheus.HistogramVec
+}
+
+var (
+	_ job.Observer    = (*Metrics)(nil)
+	_ worker.Observer = (*Metrics)(nil)
+)
+
+// NewMetrics makes the metrics of a process that serves the given routes, each one a pattern without parameters' values;
+// requests to anything else are counted together as "other".
+func NewMetrics(routes ...string) *Metrics {
+	route := labelOf("route", routes...)
+	status := labelOf("status", "2xx", "3xx", "4xx", "5xx")
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		jobsEnded: newCounter("fencepost_jobs_ended_total", "Jobs that this process brought to a terminal status.",
+			labelOf("status", job.StatusSucceeded, job.StatusFailed, job.StatusCancelled)),
+		jobsCreated: newCounter("fencepost_jobs_created_total", "Jobs accepted: roots are submitted, replays derived.",
+			labelOf("kind", "root", "replay")),
+		generation: newHistogram("fencepost_lineage_generation", "Generation of each new job; 0 is a root.", generations),
+		idempotentReplays: newCounter("fencepost_idempotent_replays_total",
+			"Writes that were answered from an earlier one under the same key.",
+			labelOf("operation", job.OperationSubmit, job.OperationCancel, job.OperationReplay)),
+		outcomes: newCounter("fencepost_worker_outcomes_total", "Claims and executions by how they went.",
+			labelOf("outcome", worker.Outcomes...)),
+		execution: newHistogram("fencepost_worker_execution_seconds", "Duration of one execution.", executionSeconds),
+		queueWait: newHistogram("fencepost_worker_queue_wait_seconds",
+			"Time between the moment that a job was due and its claim.", queueSeconds),
+		claimBatch: newHistogram("fencepost_worker_claim_batch_jobs", "Jobs leased by one claim.", claimSizes),
+		requests: newCounters("fencepost_http_requests_total", "Requests answered; code is the problem, or empty.",
+			route, labelOf("method", http.MethodGet, http.MethodHead, http.MethodPost), status, problemCodes()),
+		requestDuration: newHistograms("fencepost_http_request_seconds", "Duration of one request.", requestSeconds,
+			route, status),
+	}
+	m.registry.MustRegister(
+		m.jobsEnded, m.jobsCreated, m.generation, m.idempotentReplays, m.outcomes, m.execution, m.queueWait, m.claimBatch,
+		m.requests, m.requestDuration, collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// problemCodes is the label of a request's problem; a request without one has the empty value.
+func problemCodes() label {
+	codes := []job.Code{""}
+	for _, d := range job.Definitions() {
+		codes = append(codes, d.Code)
+	}
+	return labelOf("code", codes...)
+}
+
+// Handler serves the metrics in the formats of Prometheus and OpenMetrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, EnableOpenMetrics: true})
+}
+
+// JobEnded counts a job that this process made terminal.
+func (m *Metrics) JobEnded(status job.Status) { m.jobsEnded.WithLabelValues(string(status)).Inc() }
+
+// IdempotentReplay counts a write that was answered from an earlier one.
+func (m *Metrics) IdempotentReplay(op job.Operation) {
+	m.idempotentReplays.WithLabelValues(string(op)).Inc()
+}
+
+// JobCreated counts a new job and observes its generation.
+func (m *Metrics) JobCreated(generation int) {
+	kind := "replay"
+	if generation == 0 {
+		kind = "root"
+	}
+	m.jobsCreated.WithLabelValues(kind).Inc()
+	m.generation.Observe(float64(generation))
+}
+
+// Outcome counts how a claim or an execution went.
+func (m *Metrics) Outcome(outcome worker.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
+
+// ExecutionTook observes the duration of an execution.
+func (m *Metrics) ExecutionTook(d time.Duration) { m.execution.Observe(d.Seconds()) }
+
+// QueueWait observes how long a job that was due waited for its claim.
+func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }
+
+// ClaimBatch observes the number of jobs that one claim leased.
+func (m *Metrics) ClaimBatch(n int) { m.claimBatch.Observe(float64(n)) }
