@@ -1,0 +1,43 @@
+package job
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestMermaidDrawsJobsEdgesAndTheJobAskedFor(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `flowchart TD
+  j0["…00000000<br/>FAILED<br/>generation 0"]:::FAILED
+  j1["…00000001<br/>CANCELLED<br/>generation 1"]:::CANCELLED
+  j2["…00000002<br/>SUCCEEDED<br/>generation 1"]:::SUCCEEDED
+  j3["…00000003<br/>PENDING<br/>generation 2"]:::PENDING
+  j0 --> j1
+  j0 --> j2
+  j1 --> j3
+`+mermaidClasses+`  class j1 requested
+`, NewLineage(testID(1), smallLineage()).Mermaid())
+}
+
+func TestMermaidColoursEveryStatus(t *testing.T) {
+	t.Parallel()
+	for _, s := range Statuses {
+		assert.Contains(t, mermaidClasses, "  classDef "+string(s)+" ")
+	}
+}
+
+func TestMermaidSaysHowMuchOfACutLineageIsMissing(t *testing.T) {
+	t.Parallel()
+	l := NewLineage(testID(3), smallLineage())
+	l.Jobs, l.Truncated = l.Jobs[:1], true
+	assert.Equal(t, `flowchart TD
+  j0["…00000000<br/>FAILED<br/>generation 0"]:::FAILED
+  j1["…00000001<br/>CANCELLED<br/>generation 1"]:::CANCELLED
+  j2["…00000003<br/>PENDING<br/>generation 2"]:::PENDING
+  j0 --> j1
+  j1 --> j2
+  more["1 more not drawn"]
+`+mermaidClasses+`  class j2 requested
+`, l.Mermaid())
+}
