@@ -87,7 +87,8 @@ type Queue interface {
 	Fail(ctx context.Context, l Lease, code job.FailureCode) error
 }
 
-// Notice is a hint that a job's status changed. Notices may be lost or repeated; they never decide anything.
+// Notice is a hint that a job's status changed. Notices may be lost or repeated; they never decide anything. The zero
+// Notice says that some may have been missed.
 type Notice struct {
 	// JobID names the job.
 	JobID uuid.UUID

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+// channel carries the notices: lines of a status and a job id.
+const channel = "fencepost_job_changed"
+
+const (
+	// noticeBacklog is how many notices may wait; further ones are dropped, since they are hints.
+	noticeBacklog = 4096
+	// noticesAtOnce keeps a notification below PostgreSQL's limit of 8,000 bytes.
+	noticesAtOnce = 128
+	// noticeTimeout bounds the sending of one notification.
+	noticeTimeout = 5 * time.Second
+	// listenRetryDelay is the pause before a lost listener connects again.
+	listenRetryDelay = time.Second
+)
+
+// A notifier sends notices after the transaction that they tell of. A NOTIFY inside it would make all commits queue up
+// behind one lock, and lose group commit.
+type notifier struct {
+	pool    *pgxpool.Pool
+	waiting chan string
+	done    chan struct{}
+}
+
+func newNotifier(pool *pgxpool.Pool) *notifier {
+	n := &notifier{pool: pool, waiting: make(chan string, noticeBacklog), done: make(chan struct{})}
+	go n.run()
+	return n
+}
+
+// publish hands a notice to the sender, without waiting.
+func (n *notifier) publish(id uuid.UUID, status job.Status) {
+	select {
+	case n.waiting <- string(status) + " " + id.String():
+	default:
+	}
+}
+
+// close sends what is waiting and stops the sender. Nothing may be published any more.
+func (n *notifier) close() {
+	close(n.waiting)
+	<-n.done
+}
+
+// run sends notices, those that gather while one notification is under way in one more.
+func (n *notifier) run() {
+	defer close(n.done)
+	for line := range n.waiting {
+		lines := []string{line}
+		for len(n.waiting) > 0 && len(lines) < noticesAtOnce {
+			lines = append(lines, <-n.waiting)
+		}
+		n.send(strings.Join(lines, "\n"))
+	}
+}
+
+// send drops the notice when it fails: whoever missed it finds out by polling. Nor does it wait for the disk.
+func (n *notifier) send(payload string) {
+	ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
+	defer cancel()
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+	batch.Queue(`SELECT pg_notify($1, $2)`, channel, payload)
+	_ = n.pool.SendBatch(ctx, batch).Close()
+}
+
+// Listen calls handle for every notice, from any process, until ctx is done. It holds a connection of its own and connects
+// again when that is lost; after each connect it passes the zero notice, since notices may have been missed.
+func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
+	for ctx.Err() == nil {
+		s.listenOnce(ctx, handle)
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRetryDelay):
+		}
+	}
+}
+
+// listenOnce listens on one connection until it is lost.
+func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return
+	}
+	handle(worker.Notice{})
+	for {
+		notification, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(notification.Payload) {
+			if notice, ok := parseNotice(strings.TrimSuffix(line, "\n")); ok {
+				handle(notice)
+			}
+		}
+	}
+}
+
+// parseNotice reads one line. Anyone may notify the channel, so what does not parse is passed over.
+func parseNotice(line string) (worker.Notice, bool) {
+	status, text, _ := strings.Cut(line, " ")
+	id, err := uuid.Parse(text)
+	return worker.Notice{JobID: id, Status: job.Status(status)}, err == nil && job.Status(status).Valid()
+}

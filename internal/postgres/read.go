@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/internal/job"
+)
+
+const jobsSQL = `
+SELECT ` + jobColumns + `
+FROM etl_job_records
+WHERE principal_scope_hash = $1 AND job_record_id = ANY ($2)`
+
+// Jobs implements job.Store.
+func (s *Store) Jobs(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]job.Job, error) {
+	jobs, err := query(ctx, s, "jobs", collectJob, jobsSQL, owner[:], ids)
+	byID := make(map[uuid.UUID]job.Job, len(jobs))
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	return byID, err
+}
+
+// query runs one read and collects its rows.
+func query[T any](ctx context.Context, s *Store, verb string, collect pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	var rows []T
+	err := s.call(ctx, verb, func(ctx context.Context) error {
+		result, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		rows, err = pgx.CollectRows(result, collect)
+		return err
+	})
+	return rows, err
+}

@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose runs the migrations with
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"fencepost/migrations"
+)
+
+const codeUndefinedTable = "42P01"
+
+// A concurrent migrator waits for the session lock: it tries every second, for up to an hour.
+const migrationLockTries = 3600
+
+const schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+
+// SchemaError means that the database's schema is not the one that this program was made for.
+type SchemaError struct {
+	// Have is the schema's version, and Want the program's.
+	Have, Want int64
+}
+
+// Error says what to run.
+func (e *SchemaError) Error() string {
+	if e.Have < e.Want {
+		return fmt.Sprintf("the database schema is at version %d and this program needs version %d: run `fencepost migrate up`", e.Have, e.Want)
+	}
+	return fmt.Sprintf("the database schema is at version %d and this program knows only up to version %d: run a newer fencepost, "+
+		"or with the newer one `fencepost migrate down --to %d`", e.Have, e.Want, e.Want)
+}
+
+// CheckSchema returns a [SchemaError] unless the schema is exactly the one that this program knows.
+func CheckSchema(ctx context.Context, pool *pgxpool.Pool) error {
+	var have int64
+	err := pool.QueryRow(ctx, schemaVersionSQL).Scan(&have)
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == codeUndefinedTable {
+		err = nil
+	}
+	if err != nil {
+		return classify(ctx, "check schema", err)
+	}
+	if want := latestVersion(); have != want {
+		return &SchemaError{Have: have, Want: want}
+	}
+	return nil
+}
+
+// latestVersion is that of the last embedded migration; their names sort by version.
+func latestVersion() int64 {
+	names, _ := fs.Glob(migrations.FS, "*.sql")               // the pattern is well-formed
+	version, _ := goose.NumericComponent(names[len(names)-1]) // the names are checked by the tests
+	return version
+}
+
+// Migration is one step of the schema, and whether the database has it.
+type Migration struct {
+	// Version is the number that the file begins with, and Name the file's name.
+	Version int64
+	Name    string
+	// Applied tells whether the database has it, and AppliedAt since when.
+	Applied   bool
+	AppliedAt time.Time
+}
+
+// MigrateUp brings the schema to the version that this program knows. Concurrent calls wait for each other.
+func MigrateUp(ctx context.Context, url string) error {
+	return migrate(url, func(p *goose.Provider) error {
+		_, err := p.Up(ctx)
+		return err
+	})
+}
+
+// MigrateDown takes the schema back to a version. It stops, with the reason, at a step that would lose a state that rows are
+// still in.
+func MigrateDown(ctx context.Context, url string, to int64) error {
+	return migrate(url, func(p *goose.Provider) error {
+		_, err := p.DownTo(ctx, to)
+		return err
+	})
+}
+
+// Migrations lists the steps in their order.
+func Migrations(ctx context.Context, url string) ([]Migration, error) {
+	var list []Migration
+	err := migrate(url, func(p *goose.Provider) error {
+		steps, err := p.Status(ctx)
+		for _, s := range steps {
+			list = append(list, Migration{
+				Version: s.Source.Version, Name: s.Source.Path,
+				Applied: s.State == goose.StateApplied, AppliedAt: s.AppliedAt,
+			})
+		}
+		return err
+	})
+	return list, err
+}
+
+// migrate runs one action on the migrations, under goose's session lock.
+func migrate(url string, action func(*goose.Provider) error) error {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	provider, err := newProvider(db)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return errors.Join(action(provider), provider.Close())
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, migrations.FS, goose.WithSessionLocker(locker))
+}
