@@ -1,11 +1,11 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/felixge/httpsnoop"
 	"github.com/google/uuid"
@@ -35,7 +35,7 @@ func NoteProblem(ctx context.Context, code job.Code) {
 
 // Observe counts and times the requests that next handles, and logs one line for each at debug level. It gives every
 // request a random id of its own, in its log lines and in the X-Request-Id header of its response. Neither metrics nor
-// lines hold the path, only the pattern that a [http.ServeMux] inside next matched.
+// lines hold the path, only the route that it belongs to.
 func (m *Metrics) Observe(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{requestID: uuid.NewString()}
@@ -46,7 +46,7 @@ func (m *Metrics) Observe(log *slog.Logger, next http.Handler) http.Handler {
 }
 
 func (m *Metrics) record(log *slog.Logger, r *http.Request, x *exchange, answer httpsnoop.Metrics) {
-	route, status := routeOf(r.Pattern), fmt.Sprintf("%dxx", answer.Code/100)
+	route, status := m.routes.of(r), fmt.Sprintf("%dxx", answer.Code/100)
 	m.requests.WithLabelValues(route, r.Method, status, string(x.code)).Inc()
 	m.requestDuration.WithLabelValues(route, status).Observe(answer.Duration.Seconds())
 	log.LogAttrs(r.Context(), slog.LevelDebug, "request answered",
@@ -56,10 +56,18 @@ func (m *Metrics) record(log *slog.Logger, r *http.Request, x *exchange, answer 
 		slog.Duration("took", answer.Duration))
 }
 
-// routeOf drops the method from a pattern of a [http.ServeMux].
-func routeOf(pattern string) string {
-	if _, path, found := strings.Cut(pattern, " "); found {
-		return path
+// routes finds the pattern of a request's path. It is a mux of which only the matching is used.
+type routes struct{ mux *http.ServeMux }
+
+func newRoutes(patterns []string) routes {
+	mux := http.NewServeMux()
+	for _, pattern := range patterns {
+		mux.Handle(pattern, http.NotFoundHandler())
 	}
-	return pattern
+	return routes{mux}
+}
+
+func (r routes) of(request *http.Request) string {
+	_, pattern := r.mux.Handler(request)
+	return cmp.Or(pattern, other)
 }

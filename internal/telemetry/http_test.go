@@ -18,14 +18,13 @@ import (
 // answer sends a request for a secret id through Observe, to a route that answers with a problem.
 func answer(t *testing.T, m *Metrics, log *slog.Logger) *httptest.ResponseRecorder {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+jobRoute, func(w http.ResponseWriter, r *http.Request) {
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log.InfoContext(r.Context(), "inside")
 		NoteProblem(r.Context(), job.CodeJobNotFound)
 		w.WriteHeader(http.StatusNotFound)
 	})
 	recorder := httptest.NewRecorder()
-	m.Observe(log, mux).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/api/etl/jobs/secret?secret", nil))
+	m.Observe(log, next).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/api/etl/jobs/secret?secret", nil))
 	return recorder
 }
 
@@ -40,7 +39,7 @@ func TestRequestIsCountedByRouteStatusAndProblem(t *testing.T) {
 	require.EqualValues(t, 1, histogram.GetSampleCount())
 }
 
-func TestRequestLogsOneDebugLineWithItsPatternAndNoPath(t *testing.T) {
+func TestRequestLogsOneDebugLineWithItsRouteAndNoPath(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	recorder := answer(t, NewMetrics(jobRoute), NewLogger(&lines, "json", "debug"))
@@ -67,10 +66,17 @@ func TestEachRequestHasItsOwnID(t *testing.T) {
 	require.NotEqual(t, first.Header().Get("X-Request-Id"), second.Header().Get("X-Request-Id"))
 }
 
-func TestPatternWithoutAMethodIsItsOwnRoute(t *testing.T) {
+func TestPathThatIsNoRouteIsOther(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "/graphql", routeOf("/graphql"))
-	require.Equal(t, "/graphql", routeOf("POST /graphql"))
+	known := newRoutes([]string{jobRoute, "/graphql"})
+	for path, want := range map[string]string{
+		"/graphql":               "/graphql",
+		"/api/etl/jobs/secret":   jobRoute,
+		"/api/etl/jobs/secret/x": other,
+		"/":                      other,
+	} {
+		require.Equal(t, want, known.of(httptest.NewRequest(http.MethodGet, path, nil)), path)
+	}
 }
 
 func TestProblemOutsideOfARequestIsIgnored(t *testing.T) {

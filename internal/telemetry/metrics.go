@@ -25,6 +25,7 @@ var (
 // [worker.Observer]), and its methods may be called from many goroutines.
 type Metrics struct {
 	registry          *prometheus.Registry
+	routes            routes
 	jobsEnded         *prometheus.CounterVec
 	jobsCreated       *prometheus.CounterVec
 	generation        prometheus.Histogram
@@ -42,13 +43,14 @@ var (
 	_ worker.Observer = (*Metrics)(nil)
 )
 
-// NewMetrics makes the metrics of a process that serves the given routes, each one a pattern without parameters' values;
-// requests to anything else are counted together as "other".
-func NewMetrics(routes ...string) *Metrics {
-	route := labelOf("route", routes...)
+// NewMetrics makes the metrics of a process that serves the given routes, each one a path pattern as [http.ServeMux] takes
+// it; requests for anything else are counted together as "other".
+func NewMetrics(patterns ...string) *Metrics {
+	route := labelOf("route", patterns...)
 	status := labelOf("status", "2xx", "3xx", "4xx", "5xx")
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		routes:   newRoutes(patterns),
 		jobsEnded: newCounter("fencepost_jobs_ended_total", "Jobs that this process brought to a terminal status.",
 			labelOf("status", job.StatusSucceeded, job.StatusFailed, job.StatusCancelled)),
 		jobsCreated: newCounter("fencepost_jobs_created_total", "Jobs accepted: roots are submitted, replays derived.",

@@ -104,7 +104,6 @@ func observeHostile(m *Metrics) {
 	m.IdempotentReplay("x")
 	m.Outcome("x")
 	hostile := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Pattern = "/x"
 		NoteProblem(r.Context(), "x")
 		w.WriteHeader(999)
 	})
