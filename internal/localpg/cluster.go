@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,8 +112,12 @@ func (c *cluster) initAndRename(ctx context.Context, unfinished string) error {
 
 // initdb fills dir. "trust" is safe because the socket is in a directory closed to other users.
 func (c *cluster) initdb(ctx context.Context, dir string) error {
-	cmd := c.account.command(ctx, dir, filepath.Join(c.binDir, "initdb"), "--pgdata="+dir, "--username="+superuser,
-		"--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=reject")
+	args := []string{"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8", "--locale=C",
+		"--auth-local=trust", "--auth-host=reject"}
+	if slices.Contains(c.settings, "fsync=off") { // data to be thrown away, as in tests
+		args = append(args, "--no-sync")
+	}
+	cmd := c.account.command(ctx, dir, filepath.Join(c.binDir, "initdb"), args...)
 	var output strings.Builder
 	cmd.Stdout, cmd.Stderr = &output, &output
 	p := startProcess(cmd, func() {})

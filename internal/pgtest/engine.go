@@ -1,0 +1,55 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+const (
+	databaseURLVariable = "FENCEPOST_TEST_DATABASE_URL"
+	binDirVariable      = "FENCEPOST_TEST_POSTGRES_BIN"
+	imageVariable       = "FENCEPOST_TEST_POSTGRES_IMAGE"
+)
+
+// engine is a server for tests.
+type engine interface {
+	url() string
+	// remove ends the server and deletes its data, as far as they are ours.
+	remove() error
+}
+
+// ownedEngine is a server that nobody else uses.
+type ownedEngine interface {
+	engine
+	// crash ends the server without a checkpoint.
+	crash(ctx context.Context) error
+	// start starts it again, under the same URL.
+	start(ctx context.Context) error
+}
+
+// externalEngine is the URL of a server that somebody else runs.
+type externalEngine string
+
+func (e externalEngine) url() string   { return string(e) }
+func (e externalEngine) remove() error { return nil }
+
+func sharedEngine(ctx context.Context) (engine, error) {
+	if url := os.Getenv(databaseURLVariable); url != "" {
+		return externalEngine(url), nil
+	}
+	return newOwnedEngine(ctx, fast)
+}
+
+func newOwnedEngine(ctx context.Context, settings []string) (ownedEngine, error) {
+	binDir := os.Getenv(binDirVariable)
+	if binDir == "" && dockerAnswers(ctx) {
+		return newDockerEngine(ctx, settings)
+	}
+	e, err := newLocalEngine(ctx, binDir, settings)
+	if err != nil {
+		return nil, fmt.Errorf("tests need PostgreSQL: start a Docker engine, set %s or %s, or install PostgreSQL: %w",
+			databaseURLVariable, binDirVariable, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,74 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"fencepost/internal/localpg"
+)
+
+// localEngine is a server started from the programs on the machine, in a temporary directory.
+type localEngine struct {
+	dir    string
+	config localpg.Config
+	server *localpg.Server
+}
+
+func newLocalEngine(ctx context.Context, binDir string, settings []string) (*localEngine, error) {
+	found, err := localpg.Find(binDir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fencepost-pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	e := &localEngine{dir: dir, config: localpg.Config{DataDir: filepath.Join(dir, "pg"), BinDir: found,
+		Settings: settings, Log: slog.New(slog.DiscardHandler)}}
+	// The user that PostgreSQL runs as when the tests run as root must be able to enter.
+	if err := errors.Join(os.Chmod(dir, 0o755), e.start(ctx)); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return e, nil
+}
+
+func (e *localEngine) url() string { return e.server.URL() }
+
+func (e *localEngine) start(ctx context.Context) error {
+	server, err := localpg.Start(ctx, e.config)
+	if err != nil {
+		return err
+	}
+	e.server = server
+	return nil
+}
+
+// crash is the immediate shutdown: every process of the server exits at once.
+func (e *localEngine) crash(context.Context) error {
+	lock, err := os.ReadFile(filepath.Join(e.config.DataDir, "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(lock), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		return fmt.Errorf("process id of PostgreSQL: %w", err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		return err
+	}
+	<-e.server.Done()
+	return nil
+}
+
+func (e *localEngine) remove() error {
+	_ = e.server.Stop() // it may have crashed, as a test wanted; its data goes anyway
+	return os.RemoveAll(e.dir)
+}

@@ -1,0 +1,87 @@
+// Package pgtest gives every test a real PostgreSQL database of its own. Only tests import it.
+//
+// The first test of a process that asks for a database starts (or finds) a server and migrates a template database; each
+// test then gets a clone of it, which takes some milliseconds, and which is dropped when the test ends. The server is
+//
+//   - the one at FENCEPOST_TEST_DATABASE_URL, if that is set (a superuser, or a user who may create databases);
+//   - else one started from the programs in the directory FENCEPOST_TEST_POSTGRES_BIN, if that is set;
+//   - else a container of FENCEPOST_TEST_POSTGRES_IMAGE (postgres:18-alpine unless set), if a Docker engine answers;
+//   - else one started from the PostgreSQL programs on the machine.
+//
+// With none of them the test fails; it is never skipped. A package that uses pgtest needs
+//
+//	func TestMain(m *testing.M) { pgtest.Main(m) }
+package pgtest
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+var mainRuns atomic.Bool
+
+// Main runs the tests of a package, removes the server that they started, and exits. TestMain calls it.
+func Main(m *testing.M) {
+	mainRuns.Store(true)
+	code := m.Run()
+	if err := removeShared(); err != nil {
+		println("pgtest:", err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// URL returns the connection string of a new database with all migrations applied. It is dropped when the test ends.
+func URL(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, sharedTemplate)
+}
+
+// EmptyURL returns the connection string of a new database without any migration, for tests of the migrations. It is
+// dropped when the test ends.
+func EmptyURL(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, func() (string, error) { return "template0", nil })
+}
+
+// Pool returns a connection pool on a new database as made by [URL], closed when the test ends.
+func Pool(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	return PoolOn(t, URL(t))
+}
+
+// PoolOn returns a connection pool on the database at url, closed when the test ends.
+func PoolOn(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(context.Background(), url)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func newDatabase(t testing.TB, template func() (string, error)) string {
+	t.Helper()
+	if !mainRuns.Load() {
+		t.Fatal("pgtest: the package needs func TestMain(m *testing.M) { pgtest.Main(m) }")
+	}
+	from, err := template()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	url, drop, err := clone(context.Background(), from)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	return url
+}

@@ -1,0 +1,63 @@
+package pgtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// patience is how long a test waits for what normally happens at once.
+const patience = 30 * time.Second
+
+// pollInterval is how often a wait looks.
+const pollInterval = 5 * time.Millisecond
+
+// Instance is a PostgreSQL server that belongs to one test, for tests of faults. Commits survive a crash.
+type Instance struct{ engine ownedEngine }
+
+// Server starts a server with a migrated database, whose life ends with the test. It takes about a second; a test that
+// does not stop the server wants [URL].
+func Server(t testing.TB) *Instance {
+	t.Helper()
+	e, err := newOwnedEngine(t.Context(), []string{"fsync=off", "full_page_writes=off"})
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.remove(); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	if err := migrate(t.Context(), e.url()); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return &Instance{engine: e}
+}
+
+// URL is the connection string of the migrated database. It stays the same when the server is started again.
+func (i *Instance) URL() string { return i.engine.url() }
+
+// Crash ends the server at once, as a power cut would: connections break and nothing is rolled back or written.
+func (i *Instance) Crash(t testing.TB) {
+	t.Helper()
+	if err := i.engine.crash(t.Context()); err != nil {
+		t.Fatalf("pgtest: crash the server: %v", err)
+	}
+}
+
+// Start starts the server after a crash and returns when it has recovered and answers.
+func (i *Instance) Start(t testing.TB) {
+	t.Helper()
+	if err := i.engine.start(t.Context()); err != nil {
+		t.Fatalf("pgtest: start the server: %v", err)
+	}
+	poll(t, "the server to answer", func(ctx context.Context) (bool, error) {
+		conn, err := pgx.Connect(ctx, i.URL())
+		if err != nil {
+			return false, nil // still recovering
+		}
+		return true, conn.Close(ctx)
+	})
+}
