@@ -1,0 +1,100 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"fencepost/internal/job"
+)
+
+// problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request.
+type problem struct {
+	Type      string   `json:"type"`
+	Title     string   `json:"title"`
+	Status    int      `json:"status"`
+	Detail    string   `json:"detail"`
+	Instance  string   `json:"instance"`
+	ErrorCode job.Code `json:"errorCode"`
+}
+
+// problemHeader is the header field that a problem always carries. Those that depend on the request (Allow,
+// WWW-Authenticate, the Retry-After of a rate limit) are set where the refusal is found.
+var problemHeader = map[job.Code]struct{ name, value string }{
+	job.CodeSubmissionInProgress:   {"Retry-After", "1"},
+	job.CodeCancellationInProgress: {"Retry-After", "1"},
+	job.CodeReplayInProgress:       {"Retry-After", "1"},
+	job.CodeDatabaseUnavailable:    {"Retry-After", "1"},
+	job.CodeUnsupportedMediaType:   {"Accept-Post", acceptedBody},
+}
+
+// errPanic stands for whatever a panic carried.
+var errPanic = errors.New("panic")
+
+// refuse answers with the problem that an error is. It is the only place where one is written.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code := codeOf(err)
+	if code == job.CodeInternalError {
+		h.Log.ErrorContext(r.Context(), "request failed", "code", string(code), "cause", kindOf(err))
+	}
+	if field, ok := problemHeader[code]; ok {
+		w.Header().Set(field.name, field.value)
+	}
+	d := code.Define()
+	writeBody(w, d.Status, "application/problem+json", encode(problem{
+		Type:      d.Type(),
+		Title:     d.Title,
+		Status:    d.Status,
+		Detail:    d.Detail,
+		Instance:  instance(r),
+		ErrorCode: code,
+	}))
+}
+
+// refuseCredentials answers a request that has no valid credential.
+func (h *handler) refuseCredentials(w http.ResponseWriter, r *http.Request) {
+	h.refuse(w, r, job.Refuse(job.CodeAuthenticationRequired))
+}
+
+// recoverPanic turns a panic into a problem. Answers are written in one go at the very end, so none has begun.
+func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
+	if recover() != nil {
+		h.refuse(w, r, errPanic)
+	}
+}
+
+// codeOf names an error. One that is neither a refusal nor the end of the request's time is a fault of the server.
+func codeOf(err error) job.Code {
+	var refusal *job.Problem
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Code
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return job.CodeDatabaseUnavailable
+	default:
+		return job.CodeInternalError
+	}
+}
+
+// kindOf is the Go type of the innermost error: enough to look for a fault, and never what an error's text may hold.
+func kindOf(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// uriBrackets are the two characters that Go leaves in an escaped path although RFC 3986 does not allow them there.
+var uriBrackets = strings.NewReplacer("[", "%5B", "]", "%5D")
+
+// instance is the path of the request as a URI reference (RFC 3986). A leading double slash would read as a host, so a
+// dot segment goes before it.
+func instance(r *http.Request) string {
+	path := uriBrackets.Replace(r.URL.EscapedPath())
+	if strings.HasPrefix(path, "//") {
+		return "/." + path
+	}
+	return path
+}
