@@ -55,7 +55,7 @@ func currentUser() account {
 // command prepares a PostgreSQL program to run as the account in dir. The environment is small on purpose: variables
 // such as PGDATA and PGPORT would change what the program does, and ours may hold secrets.
 func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator names the programs
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = sysProcAttr(a.credential)

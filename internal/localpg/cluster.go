@@ -46,7 +46,7 @@ func newCluster(ctx context.Context, cfg Config) (*cluster, error) {
 // ensureData leaves a complete cluster of the right major version at the data directory, or an error.
 func (c *cluster) ensureData(ctx context.Context) error {
 	parent := filepath.Dir(c.dataDir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // another user, who runs PostgreSQL, must enter
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if err := c.account.checkEnter(ctx, c.binDir, parent); err != nil {
@@ -112,8 +112,10 @@ func (c *cluster) initAndRename(ctx context.Context, unfinished string) error {
 
 // initdb fills dir. "trust" is safe because the socket is in a directory closed to other users.
 func (c *cluster) initdb(ctx context.Context, dir string) error {
-	args := []string{"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8", "--locale=C",
-		"--auth-local=trust", "--auth-host=reject"}
+	args := []string{
+		"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8", "--locale=C",
+		"--auth-local=trust", "--auth-host=reject",
+	}
 	if slices.Contains(c.settings, "fsync=off") { // data to be thrown away, as in tests
 		args = append(args, "--no-sync")
 	}

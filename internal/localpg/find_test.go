@@ -64,8 +64,10 @@ func TestFindTakesTheNewestSupportedVersion(t *testing.T) {
 func TestFindSaysWhatToInstall(t *testing.T) {
 	t.Parallel()
 	_, err := search([]string{t.TempDir()}, nil)
-	for _, want := range []string{"PostgreSQL 15 to 18", "apt-get install postgresql", "--postgres-bin",
-		"FENCEPOST_POSTGRES_BIN", "--database-url"} {
+	for _, want := range []string{
+		"PostgreSQL 15 to 18", "apt-get install postgresql", "--postgres-bin",
+		"FENCEPOST_POSTGRES_BIN", "--database-url",
+	} {
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -168,7 +168,9 @@ func (c *cluster) logPath() string { return filepath.Join(c.dataDir, "postgres.l
 // socketURL encodes a space as %20: PostgreSQL clients, unlike browsers, read "+" as itself.
 func socketURL(dir string) string {
 	query := url.Values{"host": {dir}, "port": {port}}.Encode()
-	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database,
-		RawQuery: strings.ReplaceAll(query, "+", "%20")}
+	u := url.URL{
+		Scheme: "postgres", User: url.User(superuser), Path: "/" + database,
+		RawQuery: strings.ReplaceAll(query, "+", "%20"),
+	}
 	return u.String()
 }

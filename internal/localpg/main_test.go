@@ -42,7 +42,7 @@ func serveUntilInputEnds(dataDir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println(s.URL())
+	fmt.Fprintln(os.Stdout, s.URL())
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	if err := s.Stop(); err != nil {
 		return 1
@@ -117,6 +117,9 @@ func start(t *testing.T, cfg Config) *Server {
 	cfg.BinDir = testBinDir(t)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Settings == nil {
+		cfg.Settings = []string{"fsync=off"} // faster; what a default server does is tested on its own
 	}
 	s, err := Start(t.Context(), cfg)
 	require.NoError(t, err)

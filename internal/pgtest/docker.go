@@ -35,7 +35,7 @@ func dockerAnswers(ctx context.Context) bool {
 }
 
 func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, error) {
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (e *dockerEngine) crash(ctx context.Context) error {
 
 func (e *dockerEngine) remove() error { return testcontainers.TerminateContainer(e.container) }
 
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"fencepost/internal/localpg"
@@ -30,10 +28,15 @@ func newLocalEngine(ctx context.Context, binDir string, settings []string) (*loc
 	if err != nil {
 		return nil, err
 	}
-	e := &localEngine{dir: dir, config: localpg.Config{DataDir: filepath.Join(dir, "pg"), BinDir: found,
-		Settings: settings, Log: slog.New(slog.DiscardHandler)}}
-	// The user that PostgreSQL runs as when the tests run as root must be able to enter.
-	if err := errors.Join(os.Chmod(dir, 0o755), e.start(ctx)); err != nil {
+	e := &localEngine{dir: dir, config: localpg.Config{
+		DataDir: filepath.Join(dir, "pg"), BinDir: found,
+		Settings: settings, Log: slog.New(slog.DiscardHandler),
+	}}
+	err = os.Chmod(dir, 0o755) //nolint:gosec // when root tests, PostgreSQL runs as another user, who must enter
+	if err == nil {
+		err = e.start(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return e, nil
@@ -56,9 +59,8 @@ func (e *localEngine) crash(context.Context) error {
 	if err != nil {
 		return err
 	}
-	line, _, _ := strings.Cut(string(lock), "\n")
-	pid, err := strconv.Atoi(line)
-	if err != nil {
+	var pid int // the first line
+	if _, err := fmt.Sscan(string(lock), &pid); err != nil {
 		return fmt.Errorf("process id of PostgreSQL: %w", err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {

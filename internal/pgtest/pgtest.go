@@ -15,6 +15,7 @@ package pgtest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -29,7 +30,7 @@ func Main(m *testing.M) {
 	mainRuns.Store(true)
 	code := m.Run()
 	if err := removeShared(); err != nil {
-		println("pgtest:", err.Error())
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
 		code = 1
 	}
 	os.Exit(code)

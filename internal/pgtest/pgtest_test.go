@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -39,19 +38,6 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 			require.False(t, taken)
 		})
 	}
-}
-
-func TestADatabaseIsDroppedWhenItsTestEnds(t *testing.T) {
-	t.Parallel()
-	var name string
-	t.Run("user", func(t *testing.T) {
-		pool := pgtest.Pool(t)
-		require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_database()").Scan(&name))
-		_, err := pgx.Connect(t.Context(), pool.Config().ConnString()) // left open on purpose
-		require.NoError(t, err)
-	})
-	other := pgtest.Pool(t)
-	require.Zero(t, count(t, other, "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"))
 }
 
 func TestAnEmptyDatabaseHasNoTables(t *testing.T) {

@@ -56,7 +56,7 @@ func (i *Instance) Start(t testing.TB) {
 	poll(t, "the server to answer", func(ctx context.Context) (bool, error) {
 		conn, err := pgx.Connect(ctx, i.URL())
 		if err != nil {
-			return false, nil // still recovering
+			return false, nil //nolint:nilerr // it is still recovering
 		}
 		return true, conn.Close(ctx)
 	})

@@ -13,7 +13,7 @@ import (
 func WaitForLock(t testing.TB, pool *pgxpool.Pool, pid uint32) {
 	t.Helper()
 	waitUntil(t, pool, "the backend to wait for a lock",
-		"SELECT cardinality(pg_blocking_pids($1)) > 0", int32(pid))
+		"SELECT cardinality(pg_blocking_pids($1)) > 0", pid)
 }
 
 // WaitForBlockedBy returns when some backend waits for a lock that the backend with process id holder holds: for code
@@ -21,10 +21,10 @@ func WaitForLock(t testing.TB, pool *pgxpool.Pool, pid uint32) {
 func WaitForBlockedBy(t testing.TB, pool *pgxpool.Pool, holder uint32) {
 	t.Helper()
 	waitUntil(t, pool, "a backend to be blocked",
-		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))", int32(holder))
+		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))", holder)
 }
 
-func waitUntil(t testing.TB, pool *pgxpool.Pool, what, question string, pid int32) {
+func waitUntil(t testing.TB, pool *pgxpool.Pool, what, question string, pid uint32) {
 	t.Helper()
 	poll(t, what, func(ctx context.Context) (bool, error) {
 		var yes bool

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,6 +69,18 @@ func TestTheTemplateIsNamedAfterTheMigrations(t *testing.T) {
 	require.Equal(t, one, hash(fstest.MapFS{"1.sql": {Data: []byte("SELECT 1")}}))
 	require.NotEqual(t, one, hash(fstest.MapFS{"1.sql": {Data: []byte("SELECT 2")}}))
 	require.NotEqual(t, one, hash(fstest.MapFS{"2.sql": {Data: []byte("SELECT 1")}}))
+}
+
+func TestADatabaseIsDroppedEvenWhileConnected(t *testing.T) {
+	t.Parallel()
+	url, drop, err := clone(t.Context(), "template0")
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	require.NoError(t, drop())
+	require.Error(t, conn.Ping(t.Context()))
+	_, err = pgx.Connect(t.Context(), url)
+	require.ErrorContains(t, err, "does not exist")
 }
 
 func TestWaitingForWhatCannotHappenFails(t *testing.T) {
