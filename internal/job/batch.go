@@ -20,8 +20,8 @@ var errNotABatch = errors.New("not one UTF-8 array of at most 64 levels")
 type batchReader struct {
 	dec *jsontext.Decoder
 	err error
-	// records and values count what was read so far; member names count as values.
-	records, values int
+	// records and tokens count what was read so far.
+	records, tokens int
 	// faulty reports that some record breaks a rule.
 	faulty bool
 	// text is the string or name that was read last.
@@ -78,7 +78,7 @@ func (b *batchReader) token() {
 	if b.err != nil {
 		return
 	}
-	b.values++
+	b.tokens++
 	switch b.dec.PeekKind() {
 	case jsontext.KindString:
 		b.string()

@@ -15,9 +15,9 @@ const (
 	maxFractionDigits = 16383
 	// exponentBound is where PostgreSQL stops reading an exponent, even that of a zero.
 	exponentBound = math.MaxInt32 / 2
-	// maxValues bounds the values and names in one batch, so that its jsonb stays below 256 MiB: a value takes at most
-	// 16 bytes beside its text, and a text has at most 64 MiB.
-	maxValues = 1 << 23
+	// maxTokens bounds the values, names and brackets of a batch, so that its jsonb stays below 256 MiB and its arrays
+	// below the server's largest allocation: a token takes at most 16 bytes beside its text, which is at most 64 MiB.
+	maxTokens = 1 << 23
 )
 
 // fitsText reports whether jsonb holds an unquoted text: anything without the NUL character.

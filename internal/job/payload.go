@@ -38,7 +38,7 @@ func ParsePayload(text []byte, limits Limits) (Payload, error) {
 		return Payload{}, Refuse(CodeInvalidJSON)
 	case b.records > limits.MaxBatchRecords:
 		return Payload{}, Refuse(CodeBatchTooLarge)
-	case b.faulty || b.values > maxValues:
+	case b.faulty || b.tokens > maxTokens:
 		return Payload{}, Refuse(CodeInvalidRecord)
 	}
 	return Payload{Bytes: text, Digest: sha256.Sum256(text), RecordCount: b.records}, nil

@@ -1,0 +1,9 @@
+package job_test
+
+import (
+	"testing"
+
+	"fencepost/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
