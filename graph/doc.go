@@ -1,0 +1,15 @@
+// Package graph is the GraphQL door: schema.graphqls over HTTP. It only translates. Every rule about jobs is in package job,
+// and the REST door keeps the same ones.
+//
+// A request passes, from the outside in:
+//
+//	gate        method, media type, size, cross-site requests          handler.go
+//	transport   Accept, one strict JSON object, the status             transport.go, params.go, negotiate.go
+//	guard       the size of the document, before anything walks it     guard.go
+//	rules       validation without suggestions, strict values          rules.go, variables.go
+//	cost        fields times page sizes                                cost.go
+//	scope       the owner, the batch loaders, the deadline             scope.go
+//	resolvers   a call to the service and a mapping                    schema.resolvers.go, map.go
+//
+// Errors leave through errors.go alone, which lets nothing out but fixed texts.
+package graph

@@ -1,0 +1,157 @@
+package graph
+
+import (
+	"context"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/99designs/gqlgen/graphql/handler/lru"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"fencepost/graph/generated"
+	"fencepost/internal/auth"
+	"fencepost/internal/job"
+)
+
+// Config is what the GraphQL door needs.
+type Config struct {
+	// Service does the work.
+	Service *job.Service
+	// Limiter bounds the writes of each owner. Every mutation field counts as one, not the request.
+	Limiter Limiter
+	// Introspection lets clients read the schema.
+	Introspection bool
+	// Timeout bounds one query or mutation; 0 means 10 seconds.
+	Timeout time.Duration
+	// Log receives what went wrong inside; nil means the default logger.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// NewHandler makes the handler of /graphql. It expects the request's owner in the context (see [auth.WithOwner]) and answers
+// with [Unauthenticated] when there is none.
+func NewHandler(c Config) http.Handler {
+	return newGate(c, newServer(c.withDefaults()))
+}
+
+func newServer(c Config) *handler.Server {
+	schema := generated.NewExecutableSchema(generated.Config{
+		Resolvers: &Resolver{service: c.Service, limiter: c.Limiter}, Complexity: costs(),
+	})
+	server := handler.New(schema)
+	server.AddTransport(httpTransport{})
+	server.SetQueryCache(shortDocuments{lru.New[*ast.QueryDocument](cachedDocuments)})
+	server.SetDisableSuggestion(true)
+	server.SetValidationRulesFn(validationRules)
+	server.SetErrorPresenter(presenter{log: c.Log}.present)
+	server.SetRecoverFunc(recovered)
+	for _, each := range []graphql.HandlerExtension{
+		guard{}, strictVariables{schema: schema.Schema()}, costLimit{schema: schema},
+		errorCap{}, scoping{service: c.Service}, deadline{timeout: c.Timeout},
+	} {
+		server.Use(each)
+	}
+	if c.Introspection {
+		server.Use(extension.Introspection{})
+	}
+	return server
+}
+
+const (
+	cachedDocuments     = 1000
+	maxCachedDocumentKB = 8
+)
+
+// shortDocuments remembers parsed documents, but no long one: it may hold a payload as a literal, and a thousand of those
+// would fill the memory.
+type shortDocuments struct{ *lru.LRU[*ast.QueryDocument] }
+
+func (s shortDocuments) Add(ctx context.Context, query string, document *ast.QueryDocument) {
+	if len(query) <= maxCachedDocumentKB<<10 {
+		s.LRU.Add(ctx, query, document)
+	}
+}
+
+// gate refuses what is no GraphQL request before anything of it is read.
+type gate struct {
+	next    http.Handler
+	maxBody int64
+	origins *http.CrossOriginProtection
+}
+
+const allowedMethods = "GET, POST, OPTIONS"
+
+// newGate leaves room for the largest payload as a variable: JSON text can need six characters for a byte (\u0022), and
+// there are a document and a key beside it.
+func newGate(c Config, next http.Handler) gate {
+	const longestEscape, otherParts = 6, 64 << 10
+	return gate{
+		next:    next,
+		maxBody: int64(c.Service.Limits().MaxPayloadBytes)*longestEscape + otherParts,
+		origins: http.NewCrossOriginProtection(),
+	}
+}
+
+func (g gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, authenticated := auth.Owner(r.Context()); !authenticated {
+		Unauthenticated.ServeHTTP(w, r)
+		return
+	}
+	setHeaders(w)
+	if refused := g.check(r); refused != nil {
+		w.Header().Set("Allow", allowedMethods)
+		w.Header().Set("Accept-Post", typeJSON)
+		refused.write(w, typeJSON)
+		return
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", allowedMethods)
+		w.Header().Set("Accept-Post", typeJSON)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, g.maxBody)
+	g.next.ServeHTTP(w, r)
+}
+
+func (g gate) check(r *http.Request) *refusal {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodOptions:
+		return &refusedMethod
+	case r.Header.Get("Sec-Fetch-Site") == "cross-site" || g.origins.Check(r) != nil:
+		return &refusedCrossSite
+	case r.Method == http.MethodPost && !jsonBody(r.Header):
+		return &refusedMediaType
+	case r.ContentLength > g.maxBody:
+		return &refusedSize
+	default:
+		return nil
+	}
+}
+
+// jsonBody wants application/json in UTF-8, in one header line and without a content encoding. No form of a web page can
+// send that type, which keeps other sites from sending mutations with a browser's credentials.
+func jsonBody(h http.Header) bool {
+	lines := h.Values("Content-Type")
+	if len(lines) != 1 || h.Get("Content-Encoding") != "" {
+		return false
+	}
+	mediaType, parameters, err := mime.ParseMediaType(lines[0])
+	charset, given := parameters["charset"]
+	return err == nil && mediaType == typeJSON && (!given || strings.EqualFold(charset, "utf-8"))
+}

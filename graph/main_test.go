@@ -1,0 +1,160 @@
+package graph_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/graph"
+	"fencepost/internal/auth"
+	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres"
+	"fencepost/internal/ratelimit"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+var (
+	ann = job.OwnerOf("ann")
+	bob = job.OwnerOf("bob")
+)
+
+// limits are small, so that a test can pass them cheaply.
+var limits = job.Limits{MaxPayloadBytes: 64 << 10, MaxBatchRecords: 1000}
+
+// server is a GraphQL endpoint over a database of its own, and what a test needs to look behind it.
+type server struct {
+	t       *testing.T
+	url     string
+	pool    *pgxpool.Pool
+	service *job.Service
+	log     *bytes.Buffer
+}
+
+// newServer starts an endpoint. Its requests are ann's unless they carry "As: bob", or "As: nobody".
+func newServer(t *testing.T, change ...func(*graph.Config)) *server {
+	t.Helper()
+	return newServerOn(t, pgtest.Pool(t), change...)
+}
+
+func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)) *server {
+	t.Helper()
+	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second})
+	t.Cleanup(store.Close)
+	s := &server{t: t, pool: pool, service: job.NewService(store, limits, quiet{}), log: &bytes.Buffer{}}
+	config := graph.Config{
+		Service:       s.service,
+		Limiter:       ratelimit.New(ratelimit.Rates{}, time.Now),
+		Introspection: true,
+		Log:           slog.New(slog.NewTextHandler(s.log, nil)),
+	}
+	for _, c := range change {
+		c(&config)
+	}
+	s.url = serve(t, graph.NewHandler(config))
+	return s
+}
+
+// serve puts a handler behind a stand-in for authentication that takes the header's word for it.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Header.Get("As") {
+		case "nobody":
+		case "bob":
+			r = r.WithContext(auth.WithOwner(r.Context(), bob))
+		default:
+			r = r.WithContext(auth.WithOwner(r.Context(), ann))
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/graphql"
+}
+
+// quiet observes nothing.
+type quiet struct{}
+
+func (quiet) JobEnded(job.Status)            {}
+func (quiet) IdempotentReplay(job.Operation) {}
+func (quiet) JobCreated(int)                 {}
+
+// answer is one HTTP answer, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	took   time.Duration
+}
+
+// send makes a request; headers are pairs of name and value.
+func (s *server) send(method, url, body string, headers ...string) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
+	require.NoError(s.t, err)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	began := time.Now()
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(s.t, err)
+	defer func() { _ = response.Body.Close() }()
+	read, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return answer{status: response.StatusCode, header: response.Header, body: string(read), took: time.Since(began)}
+}
+
+// post sends a query with variables as a client does.
+func (s *server) post(query string, variables map[string]any, headers ...string) answer {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	require.NoError(s.t, err)
+	return s.send(http.MethodPost, s.url, string(body), append(headers, "Content-Type", "application/json")...)
+}
+
+// object is a JSON object whose parts a test names by a path.
+type object map[string]any
+
+// at follows member names, and indexes into arrays.
+func at(t *testing.T, value any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			members, ok := value.(map[string]any)
+			require.True(t, ok, "no object to take %q from: %v", step, value)
+			value = members[step]
+		case int:
+			items, ok := value.([]any)
+			require.True(t, ok && step < len(items), "no item %d in %v", step, value)
+			value = items[step]
+		}
+	}
+	return value
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var parsed map[string]any
+	require.NoError(t, json.Unmarshal([]byte(a.body), &parsed), a.body)
+	return parsed
+}
+
+// data runs a query that must not meet an error.
+func (s *server) data(query string, variables map[string]any, headers ...string) map[string]any {
+	s.t.Helper()
+	got := s.post(query, variables, headers...)
+	parsed := got.json(s.t)
+	require.Nil(s.t, parsed["errors"], got.body)
+	return parsed["data"].(map[string]any)
+}

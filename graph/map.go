@@ -1,0 +1,143 @@
+package graph
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fencepost/graph/model"
+	"fencepost/internal/job"
+)
+
+// The page sizes when the client says `first: null`; the schema has the same defaults for saying nothing.
+const (
+	defaultReplays     = 20
+	defaultLineageJobs = 100
+)
+
+func toJob(j job.Job) *model.Job {
+	return &model.Job{
+		ID:               j.ID.String(),
+		Status:           model.JobStatus(j.Status),
+		AttemptCount:     int32(j.AttemptCount),
+		RecordCount:      int32(j.RecordCount),
+		FailureCode:      optional(string(j.FailureCode)),
+		CancellationCode: optional(j.CancellationCode),
+		CreatedAt:        j.CreatedAt,
+		UpdatedAt:        j.UpdatedAt,
+		CancelledAt:      optional(j.CancelledAt),
+		ReplayGeneration: int32(j.Generation()),
+		CanCancel:        j.CancelProblem() == "",
+		CancelProblem:    optional(toProblemCode(j.CancelProblem())),
+		CanReplay:        j.ReplayProblem() == "",
+		ReplayProblem:    optional(toProblemCode(j.ReplayProblem())),
+		Record:           j,
+	}
+}
+
+func toJobs(jobs []job.Job) []*model.Job {
+	models := make([]*model.Job, len(jobs))
+	for i, j := range jobs {
+		models[i] = toJob(j)
+	}
+	return models
+}
+
+func toLineage(l job.Lineage) *model.Lineage {
+	return &model.Lineage{
+		Root:            toJob(l.Root()),
+		Job:             toJob(l.Job()),
+		GenerationCount: int32(l.GenerationCount),
+		JobCount:        int32(l.JobCount()),
+		StatusCounts:    toStatusCounts(l.StatusCounts),
+		Truncated:       l.Truncated,
+		Record:          l,
+	}
+}
+
+// toEdges takes both ends of each edge from the jobs of the lineage, which hold every source before what it became.
+func toEdges(jobs []job.Job) []*model.LineageEdge {
+	byID := make(map[uuid.UUID]*model.Job, len(jobs))
+	for _, j := range jobs {
+		byID[j.ID] = toJob(j)
+	}
+	edges := []*model.LineageEdge{}
+	for _, e := range job.Edges(jobs) {
+		edges = append(edges, &model.LineageEdge{
+			Source: byID[e.Source], Derived: byID[e.Derived], Generation: int32(e.Generation),
+		})
+	}
+	return edges
+}
+
+func toStatusCounts(counts map[job.Status]int) []*model.JobStatusCount {
+	models := make([]*model.JobStatusCount, len(job.Statuses))
+	for i, status := range job.Statuses {
+		models[i] = &model.JobStatusCount{Status: model.JobStatus(status), Count: int32(counts[status])}
+	}
+	return models
+}
+
+func toConnection(page job.JobPage, request job.PageRequest) *model.JobConnection {
+	nodes := toJobs(page.Jobs)
+	edges := make([]*model.JobEdge, len(nodes))
+	for i, node := range nodes {
+		edges[i] = &model.JobEdge{Node: node, Cursor: page.Cursor(node.Record)}
+	}
+	info := &model.PageInfo{HasNextPage: page.More, HasPreviousPage: request.Cursor != ""}
+	if len(edges) > 0 {
+		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
+	}
+	return &model.JobConnection{Edges: edges, Nodes: nodes, PageInfo: info}
+}
+
+// toProblemCode spells a code as the enum does; no code stays none.
+func toProblemCode(c job.Code) model.ProblemCode {
+	return model.ProblemCode(strings.ToUpper(string(c)))
+}
+
+func toFilter(f *model.JobFilter) job.Filter {
+	if f == nil {
+		return job.Filter{}
+	}
+	filter := job.Filter{
+		Replay: f.Replay, Unresolved: f.Unresolved, CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore,
+	}
+	for _, status := range f.Status {
+		filter.Statuses = append(filter.Statuses, job.Status(status))
+	}
+	return filter
+}
+
+func pageRequest(first *int32, fallback int, after *string) job.PageRequest {
+	request := job.PageRequest{Limit: fallback}
+	if first != nil {
+		request.Limit = int(*first)
+	}
+	if after != nil {
+		request.Cursor = *after
+	}
+	return request
+}
+
+// orNull maps what was read, or makes it null when the owner has no such job.
+func orNull[Core, Model any](value Core, err error, toModel func(Core) *Model) (*Model, error) {
+	switch {
+	case isNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	default:
+		return toModel(value), nil
+	}
+}
+
+// optional is null for the zero value, by which the core says that there is none.
+func optional[T string | model.ProblemCode | time.Time](value T) *T {
+	var none T
+	if value == none {
+		return nil
+	}
+	return &value
+}

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// The two media types of an answer.
+const (
+	// typeJSON is the older one. Its clients look for errors in the body, so a refused document is 200.
+	typeJSON = "application/json"
+	// typeResponse is GraphQL's own (GraphQL over HTTP, section "Media types"). Its statuses mean what they say.
+	typeResponse = "application/graphql-response+json"
+)
+
+// A refusal is a request that was not executed: what is told, and with which status.
+type refusal struct {
+	status  int
+	code    string
+	message string
+}
+
+var (
+	refusedJSON = refusal{http.StatusBadRequest, "BAD_REQUEST",
+		"The request must be one JSON object in UTF-8 without repeated names, whose query is text."}
+	refusedParameters = refusal{http.StatusBadRequest, "BAD_REQUEST",
+		"The URL must have the query as one parameter, and variables and extensions as JSON objects."}
+	refusedUnauthenticated = refusal{http.StatusUnauthorized, "UNAUTHENTICATED",
+		"This needs valid Basic credentials."}
+	refusedCrossSite = refusal{http.StatusForbidden, "FORBIDDEN",
+		"Requests from other sites are not accepted."}
+	refusedMethod = refusal{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED",
+		"The method is not allowed here. The Allow header lists those that are."}
+	refusedAccept = refusal{http.StatusNotAcceptable, "NOT_ACCEPTABLE",
+		"The answer is application/graphql-response+json or application/json."}
+	refusedSize = refusal{http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE",
+		"The request is larger than this server accepts."}
+	refusedMediaType = refusal{http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+		"The body must be application/json in UTF-8 without a content encoding."}
+)
+
+// statusOf is the one place where the kind of an answer becomes a status. A refusal of the request itself has its status
+// under either type. For a document that is not executed the audit of GraphQL over HTTP decides: 200 under application/json
+// and 400 under the newer type.
+func statusOf(mediaType string, kind answerKind) int {
+	if kind == documentRefused && mediaType == typeResponse {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// answerKind tells the answers apart that have no refusal of the request.
+type answerKind int
+
+const (
+	// executed: there is data, perhaps null, and perhaps there are errors.
+	executed answerKind = iota
+	// documentRefused: the document or its variables are at fault, so there is no data.
+	documentRefused
+)
+
+// write sends the refusal in the form of a GraphQL answer.
+func (f refusal) write(w http.ResponseWriter, mediaType string) {
+	writeAnswer(w, mediaType, f.status, errorsOnly{Errors: gqlerror.List{fixedError(f.code, f.message)}})
+}
+
+// errorsOnly is an answer without execution. It has no data member at all (GraphQL specification, "Response Format").
+type errorsOnly struct {
+	Errors gqlerror.List `json:"errors"`
+}
+
+func writeAnswer(w http.ResponseWriter, mediaType string, status int, answer any) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // texts and numbers, and data that gqlgen has written as JSON
+	}
+	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// Unauthenticated answers a request that has no valid credentials, for the one who checks them.
+var Unauthenticated http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	setHeaders(w)
+	refusedUnauthenticated.write(w, typeJSON)
+})
+
+// setHeaders sets what every answer has.
+func setHeaders(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", typeJSON+"; charset=utf-8") // also of the answer to a panic, which gqlgen writes
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", "Accept")
+}

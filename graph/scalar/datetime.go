@@ -1,0 +1,38 @@
+// Package scalar converts the scalars that GraphQL does not have by itself.
+package scalar
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// layout is RFC 3339 in UTC with microseconds, the resolution of the database.
+const layout = "2006-01-02T15:04:05.000000Z"
+
+// errNotDateTime has no part of the value in it, so that it can be logged.
+var errNotDateTime = errors.New("not an RFC 3339 time in UTC with at most microseconds")
+
+// MarshalDateTime writes a time as RFC 3339 text in UTC with exactly six digits after the seconds.
+func MarshalDateTime(t time.Time) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
+		_, _ = io.WriteString(w, strconv.Quote(t.UTC().Format(layout)))
+	})
+}
+
+// UnmarshalDateTime reads RFC 3339 text that ends in Z and has at most six digits after the seconds. Finer times are refused
+// rather than rounded, because a rounded bound would keep other jobs than the client meant.
+func UnmarshalDateTime(v any) (time.Time, error) {
+	text, ok := v.(string)
+	if !ok || len(text) > len(layout) {
+		return time.Time{}, errNotDateTime
+	}
+	t, err := time.Parse("2006-01-02T15:04:05Z", text)
+	if err != nil {
+		return time.Time{}, errNotDateTime
+	}
+	return t, nil
+}

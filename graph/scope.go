@@ -1,0 +1,116 @@
+package graph
+
+import (
+	"context"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vikstrous/dataloadgen"
+
+	"fencepost/internal/auth"
+	"fencepost/internal/job"
+)
+
+// batchWait is how long a loader waits for the other rows that want the same thing.
+const batchWait = 4 * time.Millisecond
+
+// scope is what the resolvers of one answer share: whose it is, and loaders that read for many rows in one statement.
+type scope struct {
+	owner    job.Owner
+	service  *job.Service
+	jobs     *dataloadgen.Loader[uuid.UUID, job.Job]
+	lineages *dataloadgen.Loader[uuid.UUID, job.Lineage]
+	replays  *dataloadgen.Loader[replaysKey, job.JobPage]
+}
+
+type replaysKey struct {
+	source  uuid.UUID
+	request job.PageRequest
+}
+
+type scopeKey struct{}
+
+// withScope begins a scope. What its loaders have read stays as it is for as long as the scope lasts.
+func withScope(ctx context.Context, service *job.Service) context.Context {
+	owner, _ := auth.Owner(ctx) // the gate has seen to it that there is one
+	s := &scope{owner: owner, service: service}
+	wait := dataloadgen.WithWait(batchWait)
+	s.jobs = dataloadgen.NewMappedLoader(s.loadJobs, wait)
+	s.lineages = dataloadgen.NewMappedLoader(s.loadLineages, wait)
+	s.replays = dataloadgen.NewMappedLoader(s.loadReplays, wait)
+	return context.WithValue(ctx, scopeKey{}, s)
+}
+
+func scopeOf(ctx context.Context) *scope { return ctx.Value(scopeKey{}).(*scope) }
+
+func (s *scope) loadJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Job, error) {
+	return s.service.Jobs(ctx, s.owner, ids)
+}
+
+func (s *scope) loadLineages(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Lineage, error) {
+	return s.service.Lineages(ctx, s.owner, ids)
+}
+
+// loadReplays makes one call for all sources of which the same page is wanted. A cursor belongs to one source, so with
+// cursors there is a call for each source; all but the cursor's own are refused before they reach the database.
+func (s *scope) loadReplays(ctx context.Context, keys []replaysKey) (map[replaysKey]job.JobPage, error) {
+	groups := map[replaysKey][]uuid.UUID{}
+	for _, key := range keys {
+		group := replaysKey{request: key.request}
+		if key.request.Cursor != "" {
+			group.source = key.source
+		}
+		groups[group] = append(groups[group], key.source)
+	}
+	found, failed := map[replaysKey]job.JobPage{}, dataloadgen.MappedFetchError[replaysKey]{}
+	for group, sources := range groups {
+		pages, err := s.service.Replays(ctx, s.owner, sources, group.request)
+		for _, source := range sources {
+			key := replaysKey{source: source, request: group.request}
+			if err != nil {
+				failed[key] = err
+			} else {
+				found[key] = pages[source]
+			}
+		}
+	}
+	return found, failed
+}
+
+// scoping gives every answer a scope: one for a query, one for each event of a subscription, and one for each field of a
+// mutation, so that a field never reads what a loader had read before the field's own write.
+type scoping struct{ service *job.Service }
+
+func (scoping) ExtensionName() string                   { return "Scoping" }
+func (scoping) Validate(graphql.ExecutableSchema) error { return nil }
+
+func (s scoping) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	return next(withScope(ctx, s.service))
+}
+
+func (s scoping) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+		ctx = withScope(ctx, s.service)
+	}
+	return next(ctx)
+}
+
+// deadline bounds the time of a query or mutation. A subscription lasts as long as its client listens.
+type deadline struct{ timeout time.Duration }
+
+func (deadline) ExtensionName() string                   { return "Deadline" }
+func (deadline) Validate(graphql.ExecutableSchema) error { return nil }
+
+func (d deadline) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	respond := next(ctx)
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
+		return respond
+	}
+	return func(ctx context.Context) *graphql.Response {
+		ctx, cancel := context.WithTimeout(ctx, d.timeout)
+		defer cancel()
+		return respond(ctx)
+	}
+}

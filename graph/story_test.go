@@ -1,0 +1,114 @@
+package graph_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	submitQuery = `mutation($payload: String!, $key: String!) {
+		submitJob(input: {requestPayload: $payload, idempotencyKey: $key}) {
+			__typename
+			... on SubmitJobSuccess { idempotencyReplayed job { id status recordCount canCancel canReplay replayProblem } }
+			... on Problem { code errorCode type title status detail retryAfter about: job { id } }
+		}
+	}`
+	cancelQuery = `mutation($id: ID!, $key: String!) {
+		cancelJob(input: {jobRecordId: $id, idempotencyKey: $key}) {
+			__typename
+			... on CancelJobSuccess { idempotencyReplayed job { id status cancellationCode cancelledAt cancelProblem canReplay } }
+			... on Problem { code errorCode retryAfter about: job { id status } }
+		}
+	}`
+	replayQuery = `mutation($source: ID!, $payload: String!, $key: String!) {
+		replayJob(input: {sourceJobRecordId: $source, requestPayload: $payload, idempotencyKey: $key}) {
+			__typename
+			... on ReplayJobSuccess { idempotencyReplayed job { id status replayGeneration replaySource { id } replayRoot { id } } }
+			... on Problem { code errorCode retryAfter about: job { id status } }
+		}
+	}`
+	batch = `[{"id": "a"}, {"id": "b"}]`
+)
+
+func (s *server) submit(payload, key string, headers ...string) map[string]any {
+	s.t.Helper()
+	return s.data(submitQuery, object{"payload": payload, "key": key}, headers...)["submitJob"].(map[string]any)
+}
+
+func (s *server) cancel(id, key string, headers ...string) map[string]any {
+	s.t.Helper()
+	return s.data(cancelQuery, object{"id": id, "key": key}, headers...)["cancelJob"].(map[string]any)
+}
+
+func (s *server) replay(source, payload, key string, headers ...string) map[string]any {
+	s.t.Helper()
+	return s.data(replayQuery, object{"source": source, "payload": payload, "key": key}, headers...)["replayJob"].(map[string]any)
+}
+
+// newJob submits a batch and returns the job's id.
+func (s *server) newJob(key string) string {
+	s.t.Helper()
+	return at(s.t, s.submit(batch, key), "job", "id").(string)
+}
+
+// cancelledJob submits a batch and cancels it.
+func (s *server) cancelledJob(key string) string {
+	s.t.Helper()
+	id := s.newJob(key)
+	require.Equal(s.t, "CancelJobSuccess", s.cancel(id, key)["__typename"])
+	return id
+}
+
+func TestSubmitCancelReplayAndLineageTellOneStory(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+
+	submitted := s.submit(batch, "s1")
+	require.Equal(t, "SubmitJobSuccess", submitted["__typename"])
+	require.Equal(t, false, submitted["idempotencyReplayed"])
+	id := at(t, submitted, "job", "id").(string)
+	require.Equal(t, object{
+		"id": id, "status": "PENDING", "recordCount": 2.0,
+		"canCancel": true, "canReplay": false, "replayProblem": "ETL_JOB_REPLAY_SOURCE_ACTIVE",
+	}, object(submitted["job"].(map[string]any)))
+	require.Equal(t, true, s.submit(batch, "s1")["idempotencyReplayed"])
+
+	cancelled := s.cancel(id, "c1")
+	require.Equal(t, "CANCELLED", at(t, cancelled, "job", "status"))
+	require.Equal(t, "etl_job_cancelled_by_owner", at(t, cancelled, "job", "cancellationCode"))
+	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`, at(t, cancelled, "job", "cancelledAt"))
+	require.Equal(t, "ETL_JOB_CANCELLATION_KEY_REUSED", at(t, cancelled, "job", "cancelProblem"))
+	require.Equal(t, true, s.cancel(id, "c1")["idempotencyReplayed"])
+
+	replayed := s.replay(id, batch, "r1")
+	require.Equal(t, "ReplayJobSuccess", replayed["__typename"])
+	require.Equal(t, id, at(t, replayed, "job", "replaySource", "id"))
+	require.Equal(t, id, at(t, replayed, "job", "replayRoot", "id"))
+	require.Equal(t, true, s.replay(id, batch, "r1")["idempotencyReplayed"])
+	replayID := at(t, replayed, "job", "id").(string)
+
+	lineage := s.data(`query($id: ID!) { lineage(jobRecordId: $id) {
+		root { id replaySource { id } replayRoot { id } } job { id } ancestry { id } generationCount jobCount truncated
+		jobs { nodes { id } edges { node { id } cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }
+		edges { source { id status } derived { id } generation }
+		statusCounts { status count } provenance mermaid
+	} }`, object{"id": replayID})["lineage"]
+	require.Equal(t, id, at(t, lineage, "root", "id"))
+	require.Nil(t, at(t, lineage, "root", "replaySource"))
+	require.Nil(t, at(t, lineage, "root", "replayRoot"))
+	require.Equal(t, replayID, at(t, lineage, "job", "id"))
+	require.Equal(t, []any{map[string]any{"id": id}, map[string]any{"id": replayID}}, at(t, lineage, "ancestry"))
+	require.Equal(t, []any{map[string]any{"id": id}, map[string]any{"id": replayID}}, at(t, lineage, "jobs", "nodes"))
+	require.Equal(t, at(t, lineage, "jobs", "edges", 1, "cursor"), at(t, lineage, "jobs", "pageInfo", "endCursor"))
+	require.Equal(t, []any{map[string]any{
+		"source":  map[string]any{"id": id, "status": "CANCELLED"},
+		"derived": map[string]any{"id": replayID}, "generation": 1.0,
+	}}, at(t, lineage, "edges"))
+	require.Equal(t, map[string]any{"status": "CANCELLED", "count": 1.0}, at(t, lineage, "statusCounts", 4))
+	require.Equal(t, 2.0, at(t, lineage, "jobCount"))
+	require.Equal(t, 2.0, at(t, lineage, "generationCount"))
+	require.Equal(t, false, at(t, lineage, "truncated"))
+	require.Contains(t, at(t, lineage, "provenance"), "urn:uuid:"+replayID)
+	require.Contains(t, at(t, lineage, "mermaid"), "flowchart")
+}

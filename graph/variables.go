@@ -1,0 +1,113 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"fencepost/graph/scalar"
+)
+
+const badVariable = "A variable has no value, or one that its type does not have."
+
+// strictVariables refuses the values of variables that the GraphQL specification refuses and gqlparser lets pass: text for
+// a number and a number for text, an Int of more than 32 bits, an enum value in other letters, and members that an input
+// type does not have.
+type strictVariables struct{ schema *ast.Schema }
+
+func (strictVariables) ExtensionName() string                   { return "StrictVariables" }
+func (strictVariables) Validate(graphql.ExecutableSchema) error { return nil }
+
+func (s strictVariables) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	for _, definition := range op.Operation.VariableDefinitions {
+		if !s.fits(definition.Type, op.Variables[definition.Variable]) {
+			refused := fixedError(codeInput, badVariable)
+			refused.Path = ast.Path{ast.PathName("variable"), ast.PathName(definition.Variable)}
+			return refused
+		}
+	}
+	return nil
+}
+
+// fits reports whether a value that gqlparser let pass is one of the type. Whether null is allowed has been checked.
+func (s strictVariables) fits(t *ast.Type, value any) bool {
+	if value == nil {
+		return true
+	}
+	if t.Elem != nil {
+		return s.itemsFit(t.Elem, reflect.ValueOf(value))
+	}
+	definition := s.schema.Types[t.NamedType]
+	switch definition.Kind {
+	case ast.InputObject:
+		return s.membersFit(definition, value)
+	case ast.Enum:
+		name, ok := value.(string)
+		return ok && definition.EnumValues.ForName(name) != nil
+	default:
+		return scalarFits(definition.Name, value)
+	}
+}
+
+// itemsFit checks a list, which need not be of the type []any: gqlparser makes a single value a list of its own type.
+func (s strictVariables) itemsFit(item *ast.Type, list reflect.Value) bool {
+	for i := range list.Len() {
+		if !s.fits(item, list.Index(i).Interface()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s strictVariables) membersFit(definition *ast.Definition, value any) bool {
+	for name, member := range value.(map[string]any) {
+		field := definition.Fields.ForName(name)
+		if field == nil || !s.fits(field.Type, member) {
+			return false
+		}
+	}
+	return true
+}
+
+func scalarFits(name string, value any) bool {
+	switch name {
+	case "Int":
+		n, ok := value.(int64)
+		return ok && n >= math.MinInt32 && n <= math.MaxInt32
+	case "String":
+		_, ok := value.(string)
+		return ok
+	case "ID":
+		return idFits(value)
+	case "DateTime":
+		_, err := scalar.UnmarshalDateTime(value)
+		return err == nil
+	default: // Boolean, which gqlparser checks
+		return true
+	}
+}
+
+// idFits takes text and whole numbers, as the specification does. No number is the id of a job.
+func idFits(value any) bool {
+	if number, ok := value.(json.Number); ok {
+		_, err := strconv.ParseInt(number.String(), 10, 64)
+		return err == nil
+	}
+	return true
+}
+
+// variablePosition finds where the variable that an error's path names is declared, or nil when it names none.
+func variablePosition(ctx context.Context, path ast.Path) *ast.Position {
+	if len(path) < 2 || path[0] != ast.PathName("variable") || graphql.GetFieldContext(ctx) != nil {
+		return nil
+	}
+	name, _ := path[1].(ast.PathName)
+	definition := graphql.GetOperationContext(ctx).Operation.VariableDefinitions.ForName(string(name))
+	return definition.Position
+}
