@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/internal/postgres"
+	"fencepost/internal/telemetry"
+	"fencepost/internal/worker"
+)
+
+// backend is the database as "serve" and "work" use it.
+type backend struct {
+	pool  *pgxpool.Pool
+	store *postgres.Store
+}
+
+// openBackend refuses a database that can't be reached, or whose schema this program doesn't know.
+func openBackend(ctx context.Context, url string, o databaseOptions) (*backend, error) {
+	config, err := o.storeConfig()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := postgres.Open(ctx, url, o.poolSize)
+	if err != nil {
+		return nil, fmt.Errorf("--database-url: %w", err)
+	}
+	if err := postgres.CheckSchema(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &backend{pool: pool, store: postgres.NewStore(pool, config)}, nil
+}
+
+func (b *backend) close() {
+	b.store.Close()
+	b.pool.Close()
+}
+
+// ready reports whether the database can be used now.
+func (b *backend) ready(ctx context.Context) error { return postgres.CheckSchema(ctx, b.pool) }
+
+// work runs jobs until ctx ends, and drains. It hears of cancellations until the last job has ended.
+func (b *backend) work(ctx context.Context, cfg worker.Config, metrics *telemetry.Metrics, log *slog.Logger) error {
+	if cfg.Workers == 0 {
+		return nil
+	}
+	w := worker.New(b.store, cfg, metrics, log)
+	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var listener sync.WaitGroup
+	listener.Go(func() { b.store.Listen(listening, w.Notify) })
+	err := w.Run(ctx)
+	stop()
+	listener.Wait()
+	return err
+}
+
+// checkPool leaves connections to the requests while every worker uses one.
+func checkPool(d databaseOptions, w workerOptions) error {
+	if d.poolSize <= w.Workers {
+		return errors.New("--pool-size must be more than --workers")
+	}
+	return nil
+}

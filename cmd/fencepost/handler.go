@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"fencepost/graph"
+	"fencepost/internal/auth"
+	"fencepost/internal/job"
+	"fencepost/internal/ratelimit"
+	"fencepost/internal/telemetry"
+	"fencepost/rest"
+)
+
+const graphqlPath = "/graphql"
+
+// routes are the paths that requests are counted by.
+var routes = []string{
+	graphqlPath,
+	"/api/etl/jobs",
+	"/api/etl/jobs/{id}",
+	"/api/etl/jobs/{id}/cancellation",
+	"/api/etl/jobs/{id}/replays",
+	"/api/etl/jobs/{id}/lineage",
+	"/api/etl/jobs/{id}/provenance",
+	"/openapi.json",
+	"/openapi.yaml",
+	"/livez",
+	"/readyz",
+}
+
+// handler joins the two doors over one service. The readiness check fails from the moment that ctx ends.
+func (o *serveOptions) handler(
+	ctx context.Context, b *backend, usersFile string, metrics *telemetry.Metrics, log *slog.Logger,
+) (http.Handler, error) {
+	users, err := auth.Open(usersFile, auth.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("--users-file: %w", err)
+	}
+	service := job.NewService(b.store, o.requests.limits, metrics)
+	limiter := ratelimit.New(o.requests.rates, time.Now)
+	restDoor := rest.New(rest.Config{
+		Service:       service,
+		Authenticator: users,
+		Limiter:       limiter,
+		Ready:         func(request context.Context) error { return cmp.Or(ctx.Err(), b.ready(request)) },
+		RetryAfter:    o.worker.PollInterval,
+		Log:           log,
+	})
+	graphDoor := graph.NewHandler(graph.Config{
+		Service:       service,
+		Limiter:       limiter,
+		Introspection: o.requests.introspection,
+		Log:           log,
+	})
+	graphDoor = users.Require(graphDoor, graph.Unauthenticated)
+	return metrics.Observe(log, eitherDoor(graphDoor, restDoor)), nil
+}
+
+// eitherDoor compares the path as it was sent. An [http.ServeMux] would redirect paths that it finds unclean.
+func eitherDoor(graphDoor, restDoor http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.EscapedPath() == graphqlPath {
+			graphDoor.ServeHTTP(w, r)
+			return
+		}
+		restDoor.ServeHTTP(w, r)
+	})
+}

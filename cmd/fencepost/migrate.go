@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fencepost/internal/postgres"
+)
+
+// errNoDatabase tells how to name a database.
+var errNoDatabase = errors.New("name the database with --database-url or FENCEPOST_DATABASE_URL")
+
+func newMigrateCommand() *cobra.Command {
+	var url string
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database schema up, take it back, or show where it is",
+		Long: `Bring the database schema up, take it back, or show where it is.
+
+Migrators that run at the same time wait for each other. "serve" without a database URL migrates its private
+PostgreSQL by itself.`,
+	}
+	registerDatabaseURL(cmd.PersistentFlags(), &url)
+	cmd.AddCommand(newMigrateUpCommand(&url), newMigrateDownCommand(&url), newMigrateStatusCommand(&url))
+	return cmd
+}
+
+func newMigrateUpCommand(url *string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "up",
+		Short:   "Bring the schema to the version that this program needs",
+		Example: "  fencepost migrate up --database-url postgres://migrator@db.example.com/fencepost",
+		Args:    cobra.NoArgs,
+		RunE: withDatabase(url, func(cmd *cobra.Command) error {
+			return report(cmd, *url, postgres.MigrateUp(cmd.Context(), *url))
+		}),
+	}
+}
+
+func newMigrateDownCommand(url *string) *cobra.Command {
+	var to int
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Take the schema back by one version, or to the one given",
+		Long: `Take the schema back by one version, or to the one given.
+
+A step that would lose a state that jobs are still in is refused, with the reason.`,
+		Example: `  fencepost migrate down
+  fencepost migrate down --to 3`,
+		Args: cobra.NoArgs,
+		RunE: withDatabase(url, func(cmd *cobra.Command) error {
+			target := int64(to)
+			if !cmd.Flags().Changed("to") {
+				previous, err := previousVersion(cmd.Context(), *url)
+				if err != nil {
+					return err
+				}
+				target = previous
+			}
+			return report(cmd, *url, postgres.MigrateDown(cmd.Context(), *url, target))
+		}),
+	}
+	integerFlag(cmd.Flags(), &to, "to", bounds[int]{0, 99_999}, "version to go back to; 0 is an empty database")
+	return cmd
+}
+
+func newMigrateStatusCommand(url *string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "List the versions and whether the database has them",
+		Example: "  fencepost migrate status",
+		Args:    cobra.NoArgs,
+		RunE: withDatabase(url, func(cmd *cobra.Command) error {
+			steps, err := postgres.Migrations(cmd.Context(), *url)
+			if err != nil {
+				return err
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "VERSION\tNAME\tAPPLIED")
+			for _, s := range steps {
+				fmt.Fprintf(table, "%d\t%s\t%s\n", s.Version, s.Name, appliedAt(s))
+			}
+			return table.Flush()
+		}),
+	}
+}
+
+func withDatabase(url *string, action func(*cobra.Command) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if *url == "" {
+			return errNoDatabase
+		}
+		return action(cmd)
+	}
+}
+
+func appliedAt(m postgres.Migration) string {
+	if !m.Applied {
+		return "no"
+	}
+	return m.AppliedAt.UTC().Format(time.RFC3339)
+}
+
+// report prints the version that a migration, whether it failed or not, has led to.
+func report(cmd *cobra.Command, url string, err error) error {
+	if err != nil {
+		return err
+	}
+	current, _, err := versions(cmd.Context(), url)
+	if err != nil {
+		return err
+	}
+	cmd.Printf("The schema is at version %d.\n", current)
+	return nil
+}
+
+// previousVersion is the one before the current.
+func previousVersion(ctx context.Context, url string) (int64, error) {
+	current, previous, err := versions(ctx, url)
+	if err == nil && current == 0 {
+		return 0, errors.New("the database has no schema to take back")
+	}
+	return previous, err
+}
+
+// versions are the last two that the database has, 0 where there is none.
+func versions(ctx context.Context, url string) (current, previous int64, err error) {
+	steps, err := postgres.Migrations(ctx, url)
+	for _, s := range steps {
+		if s.Applied {
+			current, previous = s.Version, current
+		}
+	}
+	return current, previous, err
+}
