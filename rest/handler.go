@@ -38,6 +38,8 @@ type Config struct {
 	Timeout time.Duration
 	// Log receives unexpected errors, as codes only; nil means the default logger.
 	Log *slog.Logger
+	// OnProblem hears of each problem that is answered, for metrics; nil means that nobody does.
+	OnProblem func(context.Context, job.Code)
 }
 
 // New returns the handler of all REST routes. It also answers every path it does not know, so it is the fallback of

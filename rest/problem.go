@@ -39,6 +39,9 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if code == job.CodeInternalError {
 		h.Log.ErrorContext(r.Context(), "request failed", "code", string(code), "cause", kindOf(err))
 	}
+	if h.OnProblem != nil {
+		h.OnProblem(r.Context(), code)
+	}
 	if field, ok := problemHeader[code]; ok {
 		w.Header().Set(field.name, field.value)
 	}

@@ -50,6 +50,7 @@ func (o *serveOptions) handler(
 		Ready:         func(request context.Context) error { return cmp.Or(ctx.Err(), b.ready(request)) },
 		RetryAfter:    o.worker.PollInterval,
 		Log:           log,
+		OnProblem:     telemetry.NoteProblem,
 	})
 	graphDoor := graph.NewHandler(graph.Config{
 		Service:       service,
