@@ -24,5 +24,5 @@ func backoff(base time.Duration, attempts int) time.Duration {
 // together.
 func jitter(longest time.Duration) time.Duration {
 	half := longest / 2
-	return half + rand.N(longest-half+1)
+	return half + rand.N(longest-half+1) //nolint:gosec // nobody gains by guessing it
 }

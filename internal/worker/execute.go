@@ -15,6 +15,9 @@ type execution struct {
 	cancel context.CancelCauseFunc
 }
 
+// terminal has the outcomes that end a job.
+var terminal = map[Outcome]job.Status{OutcomeSucceeded: job.StatusSucceeded, OutcomeFailed: job.StatusFailed}
+
 // start runs a lease on its own goroutine until the deadline at the latest. The deadline counts from before the claim, on
 // the monotonic clock, so it never comes after the database's own.
 func (w *Worker) start(executions context.Context, l Lease, deadline time.Time) {
@@ -45,11 +48,8 @@ func (w *Worker) run(ctx context.Context, l Lease) {
 	err := w.execute(ctx, l)
 	w.observer.ExecutionTook(time.Since(began))
 	outcome, code := w.conclude(ctx, l, err)
-	switch outcome {
-	case OutcomeSucceeded:
-		w.observer.JobEnded(job.StatusSucceeded)
-	case OutcomeFailed:
-		w.observer.JobEnded(job.StatusFailed)
+	if status, ended := terminal[outcome]; ended {
+		w.observer.JobEnded(status)
 	}
 	w.observer.Outcome(outcome)
 	w.logOutcome(outcome, code)
@@ -81,10 +81,11 @@ func (w *Worker) conclude(ctx context.Context, l Lease, err error) (Outcome, job
 
 // interruption says why a lease ended before its execution.
 func interruption(ctx context.Context) Outcome {
-	switch context.Cause(ctx) {
-	case errCancelled:
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errCancelled):
 		return OutcomeCancelled
-	case ErrDrainDeadline:
+	case errors.Is(cause, ErrDrainDeadline):
 		return OutcomeAbandoned
 	default:
 		return OutcomeStale

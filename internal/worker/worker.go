@@ -89,15 +89,14 @@ func (w *Worker) drain(abandon context.CancelCauseFunc) {
 	w.done.Wait()
 }
 
-// Notify takes a hint from the database without blocking. A PENDING job makes the worker claim at once; a CANCELLED one stops
-// its execution, if it runs here. Any other hint is ignored, and a lost one only costs time.
+// Notify takes a hint from the database without blocking. A PENDING job, or the zero Notice, makes the worker claim at once;
+// a CANCELLED job is stopped, if it runs here. Any other hint is ignored, and a lost one only costs time.
 func (w *Worker) Notify(n Notice) {
-	switch n.Status {
-	case job.StatusPending:
+	switch {
+	case n == Notice{}, n.Status == job.StatusPending:
 		w.wakeClaimer()
-	case job.StatusCancelled:
+	case n.Status == job.StatusCancelled:
 		w.stop(n.JobID)
-	default:
 	}
 }
 

@@ -1,0 +1,47 @@
+package worker_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+func TestDrainLetsRunningJobsFinishAndClaimsNoMore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	b.config.Workers = 1
+	g := b.closeGate()
+	running, waiting := b.submit(), b.submit()
+	stop, stopped := b.run(b.store)
+	g.awaitWaiting()
+	stop()
+	g.open()
+
+	require.NoError(t, next(t, stopped))
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	require.Equal(t, job.StatusSucceeded, b.job(running).Status)
+	require.Equal(t, job.StatusPending, b.job(waiting).Status)
+}
+
+func TestDrainDeadlineLeavesTheJobToItsLeaseWithoutEffects(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	b.config.DrainTimeout = 0
+	g := b.closeGate()
+	id := b.submit()
+	stop, stopped := b.run(b.store)
+	g.awaitWaiting()
+	lease := scan[uuid.UUID](b, `SELECT lease_claim_id FROM etl_job_records`)
+
+	stop()
+	require.ErrorIs(t, next(t, stopped), worker.ErrDrainDeadline)
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeAbandoned)
+	b.observed.expectEnded(t)
+	require.Equal(t, job.StatusRunning, b.job(id).Status)
+	require.Equal(t, lease, scan[uuid.UUID](b, `SELECT lease_claim_id FROM etl_job_records`))
+	require.Zero(t, b.effects())
+}

@@ -1,0 +1,201 @@
+package worker_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+func TestJobThatLoadsSucceedsAndIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	id := b.submit()
+	stop, stopped := b.run(b.store)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	stop()
+	require.NoError(t, next(t, stopped))
+	b.observed.expectEnded(t, job.StatusSucceeded)
+	require.Equal(t, job.StatusSucceeded, b.job(id).Status)
+	require.Equal(t, 1, b.effects())
+	require.Equal(t, []int{1}, drained(b.observed.batches))
+	require.Len(t, drained(b.observed.executions), 1)
+	waits := drained(b.observed.waits)
+	require.Len(t, waits, 1)
+	require.Positive(t, waits[0])
+	require.Contains(t, b.logs.String(), "outcome=succeeded")
+}
+
+func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT raise('40001', 1)`)
+	id := b.submit()
+	b.run(b.store)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeRetried)
+	require.Equal(t, job.StatusPending, b.job(id).Status)
+	delay := scan[time.Duration](b, `SELECT next_attempt_at - updated_at FROM etl_job_records`)
+	require.Greater(t, delay, b.config.RetryBackoff/2-time.Second)
+	require.LessOrEqual(t, delay, b.config.RetryBackoff)
+
+	b.exec(`UPDATE etl_job_records SET next_attempt_at = clock_timestamp()`)
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusPending})
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	b.observed.expectEnded(t, job.StatusSucceeded)
+	require.Equal(t, 2, b.job(id).AttemptCount)
+	require.Contains(t, b.logs.String(), "outcome=retried code=etl_target_unavailable")
+	require.NotContains(t, b.logs.String(), "secret")
+}
+
+func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT raise('40001', 1)`)
+	b.config.MaxAttempts = 1
+	id := b.submit()
+	b.run(b.store)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	b.observed.expectEnded(t, job.StatusFailed)
+	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
+}
+
+func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT raise('23505', 1)`)
+	id := b.submit()
+	b.run(b.store)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	b.observed.expectEnded(t, job.StatusFailed)
+	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
+	require.Contains(t, b.logs.String(), "outcome=failed code=etl_target_failure")
+	require.NotContains(t, b.logs.String(), "secret")
+}
+
+func TestJobThatIsAlreadyInTheLedgerFailsItsIntegrity(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	id := b.submit()
+	b.exec(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
+		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records`)
+	b.run(b.store)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	require.Equal(t, job.FailureIntegrity, b.job(id).FailureCode)
+	require.Zero(t, b.effects())
+}
+
+func TestExecutionWhoseLeaseWasTakenAwayLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	g := b.closeGate()
+	id := b.submit()
+	b.run(b.store)
+	g.awaitWaiting()
+	b.exec(`UPDATE etl_job_records SET lease_claim_id = gen_random_uuid()`)
+	g.open()
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeStale)
+	b.observed.expectEnded(t)
+	require.Equal(t, job.StatusRunning, b.job(id).Status)
+	require.Zero(t, b.effects())
+}
+
+func TestVerdictWithoutTheLeaseIsStale(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('40001', 1)`)
+	g := b.closeGate()
+	id := b.submit()
+	b.run(b.store)
+	g.awaitWaiting()
+	b.cancel(id)
+	g.open()
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeStale)
+	b.observed.expectEnded(t)
+	require.Equal(t, job.StatusCancelled, b.job(id).Status)
+}
+
+func TestExecutionEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	b.config.LeaseDuration, b.config.PollInterval, b.config.MaxAttempts = 100*time.Millisecond, 20*time.Millisecond, 1
+	b.closeGate()
+	id := b.submit()
+	b.run(b.store)
+
+	require.Equal(t, job.StatusFailed, next(t, b.observed.ended))
+	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
+	require.Zero(t, b.effects())
+	require.Len(t, drained(b.observed.executions), 1)
+}
+
+func TestCancelNoticeStopsTheExecution(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	g := b.closeGate()
+	id := b.submit()
+	b.run(b.store)
+	g.awaitWaiting()
+	b.worker.Notify(worker.Notice{JobID: uuid.New(), Status: job.StatusCancelled})
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusSucceeded})
+	b.cancel(id)
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeCancelled)
+	b.observed.expectEnded(t)
+	require.Zero(t, b.effects())
+	require.Eventually(t, func() bool {
+		return scan[int](b, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 0
+	}, patience, 5*time.Millisecond, "the database stops computing too")
+}
+
+// panicking is a queue whose executions panic.
+type panicking struct{ worker.Queue }
+
+func (panicking) Execute(context.Context, worker.Lease) error { panic("secret value") }
+
+func TestPanicFailsTheJobAndTheWorkerGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	first := b.submit()
+	b.run(panicking{b.store})
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+
+	second := b.submit()
+	b.worker.Notify(worker.Notice{})
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	for _, id := range []uuid.UUID{first, second} {
+		require.Equal(t, job.FailureInternal, b.job(id).FailureCode)
+	}
+	require.Contains(t, b.logs.String(), "code=etl_internal_error")
+	require.NotContains(t, b.logs.String(), "secret")
+}
+
+// mute is a queue that loses its database between an execution and its verdict.
+type mute struct {
+	worker.Queue
+	lost worker.Queue
+}
+
+func (m mute) Fail(ctx context.Context, l worker.Lease, code job.FailureCode) error {
+	return m.lost.Fail(ctx, l, code)
+}
+
+func TestJobWhoseVerdictIsNotTakenIsLeftToItsLease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT raise('23505', 1)`)
+	id := b.submit()
+	b.run(mute{b.store, disconnected(t)})
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeAbandoned)
+	b.observed.expectEnded(t)
+	require.Equal(t, job.StatusRunning, b.job(id).Status)
+}
