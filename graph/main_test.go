@@ -29,8 +29,8 @@ var (
 	bob = job.OwnerOf("bob")
 )
 
-// limits are small, so that a test can pass them cheaply.
-var limits = job.Limits{MaxPayloadBytes: 64 << 10, MaxBatchRecords: 1000}
+// limits are the defaults of the server.
+var limits = job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}
 
 // server is a GraphQL endpoint over a database of its own, and what a test needs to look behind it.
 type server struct {
