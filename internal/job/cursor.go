@@ -50,7 +50,7 @@ func (s cursorScope) tag() []byte {
 }
 
 func (s cursorScope) encode(p Position) string {
-	raw := append(s.tag(), byte(p.Generation))
+	raw := append(s.tag(), byte(p.Generation)) //nolint:gosec // at most MaxGeneration
 	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
 }
 

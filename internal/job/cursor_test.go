@@ -41,10 +41,14 @@ func scopes() []cursorScope {
 		{},
 		{Statuses: []Status{StatusFailed}},
 		{Statuses: []Status{StatusFailed, StatusCancelled}},
-		{Replay: &yes}, {Replay: &no},
-		{Unresolved: &yes}, {Unresolved: &no},
-		{CreatedAfter: &early}, {CreatedAfter: &late},
-		{CreatedBefore: &early}, {CreatedBefore: &late},
+		{Replay: &yes},
+		{Replay: &no},
+		{Unresolved: &yes},
+		{Unresolved: &no},
+		{CreatedAfter: &early},
+		{CreatedAfter: &late},
+		{CreatedBefore: &early},
+		{CreatedBefore: &late},
 		{Replay: &yes, Unresolved: &yes},
 	}
 	all := []cursorScope{replaysScope(id), replaysScope(newID()), lineageScope(id), lineageScope(newID())}

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fencepost/internal/job"
-	"fencepost/internal/pgtest"
-
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 )
 
 func TestAValidBatchIsNeverRefusedAndAlwaysHeldByPostgreSQL(t *testing.T) {

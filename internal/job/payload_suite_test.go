@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"fencepost/internal/job"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
 )
 
 // TestJSONTestSuiteVerdicts runs the public suite's texts that every parser must accept (y_) or refuse (n_). The accepted

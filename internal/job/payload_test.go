@@ -3,13 +3,14 @@ package job_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
-	"fencepost/internal/job"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
 )
 
 // testLimits allow three records.
@@ -44,7 +45,8 @@ func verdict(text string) job.Code {
 	if err == nil {
 		return ""
 	}
-	return err.(*job.Problem).Code
+	problem, _ := errors.AsType[*job.Problem](err)
+	return problem.Code
 }
 
 // TestTheWorstFaultIsTold: a defect of the text comes first wherever it stands, then the size, then the records.

@@ -61,66 +61,126 @@ func (d Definition) Type() string {
 }
 
 var definitions = []Definition{
-	{CodeInvalidJSON, http.StatusBadRequest, "Invalid JSON",
-		"The body must be one well-formed JSON array in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep."},
-	{CodeInvalidIdempotencyKey, http.StatusBadRequest, "Invalid idempotency key",
-		"The idempotency key must be one quoted string of 1 to 255 printable ASCII characters."},
-	{CodeSubmissionKeyRequired, http.StatusBadRequest, "Submission key required",
-		"Submitting a job needs an idempotency key."},
-	{CodeCancellationKeyRequired, http.StatusBadRequest, "Cancellation key required",
-		"Cancelling a job needs an idempotency key."},
-	{CodeReplayKeyRequired, http.StatusBadRequest, "Replay key required",
-		"Replaying a job needs an idempotency key."},
-	{CodeInvalidPageRequest, http.StatusBadRequest, "Invalid page request",
-		"A page takes a limit from 1 to 100, a cursor from an earlier page with the same filters, and known filter values."},
-	{CodeAuthenticationRequired, http.StatusUnauthorized, "Authentication required",
-		"This resource needs valid Basic credentials."},
-	{CodeJobNotFound, http.StatusNotFound, "Job not found",
-		"There is no such job."},
-	{CodeRouteNotFound, http.StatusNotFound, "Route not found",
-		"There is no such resource. Paths are matched exactly."},
-	{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed",
-		"The resource does not have this method. The Allow header lists those that it has."},
-	{CodeNotAcceptable, http.StatusNotAcceptable, "Not acceptable",
-		"The resource has no representation of an accepted media type."},
-	{CodeSubmissionInProgress, http.StatusConflict, "Submission in progress",
-		"A concurrent submission has not been decided yet. Retry with the same key."},
-	{CodeCancellationInProgress, http.StatusConflict, "Cancellation in progress",
-		"A concurrent change of the job has not been decided yet. Retry with the same key."},
-	{CodeReplayInProgress, http.StatusConflict, "Replay in progress",
-		"A concurrent replay has not been decided yet. Retry with the same key."},
-	{CodeAlreadySucceeded, http.StatusConflict, "Job already succeeded",
-		"The job succeeded before it could be cancelled. Its effects are committed."},
-	{CodeAlreadyFailed, http.StatusConflict, "Job already failed",
-		"The job failed before it could be cancelled. None of its effects remain."},
-	{CodeReplaySourceActive, http.StatusConflict, "Replay source active",
-		"The source job is still pending or running. Cancel it or wait for its end."},
-	{CodeReplaySourceSucceeded, http.StatusConflict, "Replay source succeeded",
-		"The source job succeeded. Replaying it could duplicate its effects."},
-	{CodeReplayGenerationExhausted, http.StatusConflict, "Replay generations exhausted",
-		"The source job has the last allowed generation, 100. Submit the records as a new job."},
-	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large",
-		"The body is larger than this server accepts. Split the batch."},
-	{CodeBatchTooLarge, http.StatusRequestEntityTooLarge, "Batch too large",
-		"The batch has more records than this server accepts. Split the batch."},
-	{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type",
-		"The body must be application/json in UTF-8 without a content encoding."},
-	{CodeInvalidRecord, http.StatusUnprocessableEntity, "Invalid record",
-		"Each record must be an object with a string id of 1 to 256 visible characters, and hold only text and numbers that can be stored."},
-	{CodeSubmissionKeyReused, http.StatusUnprocessableEntity, "Submission key reused",
-		"The key was used for a submission with other bytes. Use a new key."},
-	{CodeCancellationKeyReused, http.StatusUnprocessableEntity, "Cancellation key reused",
-		"The job was cancelled under another key."},
-	{CodeReplayKeyReused, http.StatusUnprocessableEntity, "Replay key reused",
-		"The key was used for a replay of another source or with other bytes. Use a new key."},
-	{CodeReplayPayloadMismatch, http.StatusUnprocessableEntity, "Replay payload mismatch",
-		"The body is not byte for byte the payload of the source job."},
-	{CodeRateLimited, http.StatusTooManyRequests, "Rate limited",
-		"Too many such requests. Wait as long as the Retry-After header says."},
-	{CodeInternalError, http.StatusInternalServerError, "Internal error",
-		"The server failed to handle the request. Retry with the same key."},
-	{CodeDatabaseUnavailable, http.StatusServiceUnavailable, "Database unavailable",
-		"The database cannot be reached now. Retry with the same key."},
+	{
+		CodeInvalidJSON, http.StatusBadRequest, "Invalid JSON",
+		"The body must be one well-formed JSON array in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep.",
+	},
+	{
+		CodeInvalidIdempotencyKey, http.StatusBadRequest, "Invalid idempotency key",
+		"The idempotency key must be one quoted string of 1 to 255 printable ASCII characters.",
+	},
+	{
+		CodeSubmissionKeyRequired, http.StatusBadRequest, "Submission key required",
+		"Submitting a job needs an idempotency key.",
+	},
+	{
+		CodeCancellationKeyRequired, http.StatusBadRequest, "Cancellation key required",
+		"Cancelling a job needs an idempotency key.",
+	},
+	{
+		CodeReplayKeyRequired, http.StatusBadRequest, "Replay key required",
+		"Replaying a job needs an idempotency key.",
+	},
+	{
+		CodeInvalidPageRequest, http.StatusBadRequest, "Invalid page request",
+		"A page takes a limit from 1 to 100, a cursor from an earlier page with the same filters, and known filter values.",
+	},
+	{
+		CodeAuthenticationRequired, http.StatusUnauthorized, "Authentication required",
+		"This resource needs valid Basic credentials.",
+	},
+	{
+		CodeJobNotFound, http.StatusNotFound, "Job not found",
+		"There is no such job.",
+	},
+	{
+		CodeRouteNotFound, http.StatusNotFound, "Route not found",
+		"There is no such resource. Paths are matched exactly.",
+	},
+	{
+		CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed",
+		"The resource does not have this method. The Allow header lists those that it has.",
+	},
+	{
+		CodeNotAcceptable, http.StatusNotAcceptable, "Not acceptable",
+		"The resource has no representation of an accepted media type.",
+	},
+	{
+		CodeSubmissionInProgress, http.StatusConflict, "Submission in progress",
+		"A concurrent submission has not been decided yet. Retry with the same key.",
+	},
+	{
+		CodeCancellationInProgress, http.StatusConflict, "Cancellation in progress",
+		"A concurrent change of the job has not been decided yet. Retry with the same key.",
+	},
+	{
+		CodeReplayInProgress, http.StatusConflict, "Replay in progress",
+		"A concurrent replay has not been decided yet. Retry with the same key.",
+	},
+	{
+		CodeAlreadySucceeded, http.StatusConflict, "Job already succeeded",
+		"The job succeeded before it could be cancelled. Its effects are committed.",
+	},
+	{
+		CodeAlreadyFailed, http.StatusConflict, "Job already failed",
+		"The job failed before it could be cancelled. None of its effects remain.",
+	},
+	{
+		CodeReplaySourceActive, http.StatusConflict, "Replay source active",
+		"The source job is still pending or running. Cancel it or wait for its end.",
+	},
+	{
+		CodeReplaySourceSucceeded, http.StatusConflict, "Replay source succeeded",
+		"The source job succeeded. Replaying it could duplicate its effects.",
+	},
+	{
+		CodeReplayGenerationExhausted, http.StatusConflict, "Replay generations exhausted",
+		"The source job has the last allowed generation, 100. Submit the records as a new job.",
+	},
+	{
+		CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large",
+		"The body is larger than this server accepts. Split the batch.",
+	},
+	{
+		CodeBatchTooLarge, http.StatusRequestEntityTooLarge, "Batch too large",
+		"The batch has more records than this server accepts. Split the batch.",
+	},
+	{
+		CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type",
+		"The body must be application/json in UTF-8 without a content encoding.",
+	},
+	{
+		CodeInvalidRecord, http.StatusUnprocessableEntity, "Invalid record",
+		"Each record must be an object with a string id of 1 to 256 visible characters, and hold only text and numbers that can be stored.",
+	},
+	{
+		CodeSubmissionKeyReused, http.StatusUnprocessableEntity, "Submission key reused",
+		"The key was used for a submission with other bytes. Use a new key.",
+	},
+	{
+		CodeCancellationKeyReused, http.StatusUnprocessableEntity, "Cancellation key reused",
+		"The job was cancelled under another key.",
+	},
+	{
+		CodeReplayKeyReused, http.StatusUnprocessableEntity, "Replay key reused",
+		"The key was used for a replay of another source or with other bytes. Use a new key.",
+	},
+	{
+		CodeReplayPayloadMismatch, http.StatusUnprocessableEntity, "Replay payload mismatch",
+		"The body is not byte for byte the payload of the source job.",
+	},
+	{
+		CodeRateLimited, http.StatusTooManyRequests, "Rate limited",
+		"Too many such requests. Wait as long as the Retry-After header says.",
+	},
+	{
+		CodeInternalError, http.StatusInternalServerError, "Internal error",
+		"The server failed to handle the request. Retry with the same key.",
+	},
+	{
+		CodeDatabaseUnavailable, http.StatusServiceUnavailable, "Database unavailable",
+		"The database cannot be reached now. Retry with the same key.",
+	},
 }
 
 // Definitions lists the definition of every code, in the order of the contract's table.
