@@ -3,11 +3,15 @@ package pgtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/modules/postgres"
 )
@@ -44,14 +48,18 @@ func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, err
 		command = append(command, "-c", s)
 	}
 	image := cmp.Or(os.Getenv(imageVariable), defaultImage)
-	// A port of our own choice stays the same when the container is started again.
-	container, err := postgres.Run(ctx, image, postgres.BasicWaitStrategies(), testcontainers.WithCmd(command...),
-		testcontainers.WithExposedPorts(fmt.Sprintf("127.0.0.1:%d:5432/tcp", port)))
+	c, err := postgres.Run(ctx, image, postgres.BasicWaitStrategies(), testcontainers.WithCmd(command...),
+		testcontainers.WithHostConfigModifier(func(host *container.HostConfig) { host.PortBindings = bindTo(port) }))
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", image, err)
+		return nil, errors.Join(fmt.Errorf("run %s: %w", image, err), testcontainers.TerminateContainer(c))
 	}
-	address, err := container.ConnectionString(ctx, "sslmode=disable")
-	return &dockerEngine{container: container, address: address}, err
+	address, err := c.ConnectionString(ctx, "sslmode=disable")
+	return &dockerEngine{container: c, address: address}, err
+}
+
+// bindTo publishes PostgreSQL on a port of our own choice, which stays the same when the container is started again.
+func bindTo(port int) network.PortMap {
+	return network.PortMap{network.MustParsePort("5432/tcp"): {{HostPort: strconv.Itoa(port)}}}
 }
 
 func (e *dockerEngine) url() string { return e.address }
