@@ -28,17 +28,17 @@ const (
 	codeInternal    = "INTERNAL"
 )
 
-// rateLimited is the refusal of a write that the limiter did not allow.
-type rateLimited struct{ wait time.Duration }
+// limitedError is the refusal of a write that the limiter did not allow.
+type limitedError struct{ wait time.Duration }
 
-func (rateLimited) Error() string { return string(job.CodeRateLimited) }
+func (limitedError) Error() string { return string(job.CodeRateLimited) }
 
 // undecidedWait is how long a client should wait before it repeats a write that was not decided.
 const undecidedWait = time.Second
 
 // toProblem makes an expected refusal of a write the Problem of its result. What is no refusal stays an error.
 func toProblem(err error) (*model.Problem, error) {
-	if limited, ok := errors.AsType[rateLimited](err); ok {
+	if limited, ok := errors.AsType[limitedError](err); ok {
 		return newProblem(job.Refuse(job.CodeRateLimited), limited.wait), nil
 	}
 	p, ok := errors.AsType[*job.Problem](err)
@@ -60,11 +60,11 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 		ErrorCode: string(p.Code),
 		Type:      definition.Type(),
 		Title:     definition.Title,
-		Status:    int32(definition.Status),
+		Status:    toInt(definition.Status),
 		Detail:    definition.Detail,
 	}
 	if wait > 0 {
-		seconds := int32(math.Ceil(wait.Seconds()))
+		seconds := toInt(int(math.Ceil(wait.Seconds())))
 		problem.RetryAfter = &seconds
 	}
 	if p.Job != nil {

@@ -42,7 +42,7 @@ func (guard) MutateOperationParameters(_ context.Context, params *graphql.RawPar
 	}
 	document, err := parser.ParseQuery(source)
 	if err != nil {
-		return nil // gqlgen parses it again and says so
+		return nil //nolint:nilerr // gqlgen parses it again and says so
 	}
 	if n := len(document.Operations); n > maxOperations {
 		return tooComplex("operations", n, maxOperations)

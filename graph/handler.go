@@ -61,8 +61,12 @@ func newServer(c Config) *handler.Server {
 	server.SetErrorPresenter(presenter{log: c.Log}.present)
 	server.SetRecoverFunc(recovered)
 	for _, each := range []graphql.HandlerExtension{
-		guard{}, strictVariables{schema: schema.Schema()}, costLimit{schema: schema},
-		errorCap{}, scoping{service: c.Service}, deadline{timeout: c.Timeout},
+		guard{},
+		strictVariables{schema: schema.Schema()},
+		costLimit{schema: schema},
+		errorCap{},
+		scoping{service: c.Service},
+		deadline{timeout: c.Timeout},
 	} {
 		server.Use(each)
 	}

@@ -1,10 +1,12 @@
 package graph_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -112,6 +114,21 @@ func (s *server) send(method, url, body string, headers ...string) answer {
 	read, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
 	return answer{status: response.StatusCode, header: response.Header, body: string(read), took: time.Since(began)}
+}
+
+// raw writes bytes to a connection of its own, as no HTTP client would, and returns what comes back.
+func (s *server) raw(request string) string {
+	s.t.Helper()
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/graphql")
+	connection, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", address)
+	require.NoError(s.t, err)
+	defer func() { _ = connection.Close() }()
+	go func() { _, _ = io.WriteString(connection, request) }() // the server may answer before it has read all
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	require.NoError(s.t, err)
+	var dump strings.Builder
+	require.NoError(s.t, response.Write(&dump))
+	return dump.String()
 }
 
 // post sends a query with variables as a client does.

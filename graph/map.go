@@ -20,14 +20,14 @@ func toJob(j job.Job) *model.Job {
 	return &model.Job{
 		ID:               j.ID.String(),
 		Status:           model.JobStatus(j.Status),
-		AttemptCount:     int32(j.AttemptCount),
-		RecordCount:      int32(j.RecordCount),
+		AttemptCount:     toInt(j.AttemptCount),
+		RecordCount:      toInt(j.RecordCount),
 		FailureCode:      optional(string(j.FailureCode)),
 		CancellationCode: optional(j.CancellationCode),
 		CreatedAt:        j.CreatedAt,
 		UpdatedAt:        j.UpdatedAt,
 		CancelledAt:      optional(j.CancelledAt),
-		ReplayGeneration: int32(j.Generation()),
+		ReplayGeneration: toInt(j.Generation()),
 		CanCancel:        j.CancelProblem() == "",
 		CancelProblem:    optional(toProblemCode(j.CancelProblem())),
 		CanReplay:        j.ReplayProblem() == "",
@@ -48,8 +48,8 @@ func toLineage(l job.Lineage) *model.Lineage {
 	return &model.Lineage{
 		Root:            toJob(l.Root()),
 		Job:             toJob(l.Job()),
-		GenerationCount: int32(l.GenerationCount),
-		JobCount:        int32(l.JobCount()),
+		GenerationCount: toInt(l.GenerationCount),
+		JobCount:        toInt(l.JobCount()),
 		StatusCounts:    toStatusCounts(l.StatusCounts),
 		Truncated:       l.Truncated,
 		Record:          l,
@@ -65,7 +65,7 @@ func toEdges(jobs []job.Job) []*model.LineageEdge {
 	edges := []*model.LineageEdge{}
 	for _, e := range job.Edges(jobs) {
 		edges = append(edges, &model.LineageEdge{
-			Source: byID[e.Source], Derived: byID[e.Derived], Generation: int32(e.Generation),
+			Source: byID[e.Source], Derived: byID[e.Derived], Generation: toInt(e.Generation),
 		})
 	}
 	return edges
@@ -74,7 +74,7 @@ func toEdges(jobs []job.Job) []*model.LineageEdge {
 func toStatusCounts(counts map[job.Status]int) []*model.JobStatusCount {
 	models := make([]*model.JobStatusCount, len(job.Statuses))
 	for i, status := range job.Statuses {
-		models[i] = &model.JobStatusCount{Status: model.JobStatus(status), Count: int32(counts[status])}
+		models[i] = &model.JobStatusCount{Status: model.JobStatus(status), Count: toInt(counts[status])}
 	}
 	return models
 }
@@ -132,6 +132,9 @@ func orNull[Core, Model any](value Core, err error, toModel func(Core) *Model) (
 		return toModel(value), nil
 	}
 }
+
+// toInt makes a count GraphQL's Int.
+func toInt(n int) int32 { return int32(n) } //nolint:gosec // no count comes near 32 bits
 
 // optional is null for the zero value, by which the core says that there is none.
 func optional[T string | model.ProblemCode | time.Time](value T) *T {

@@ -23,22 +23,38 @@ type refusal struct {
 }
 
 var (
-	refusedJSON = refusal{http.StatusBadRequest, "BAD_REQUEST",
-		"The request must be one JSON object in UTF-8 without repeated names, whose query is text."}
-	refusedParameters = refusal{http.StatusBadRequest, "BAD_REQUEST",
-		"The URL must have the query as one parameter, and variables and extensions as JSON objects."}
-	refusedUnauthenticated = refusal{http.StatusUnauthorized, "UNAUTHENTICATED",
-		"This needs valid Basic credentials."}
-	refusedCrossSite = refusal{http.StatusForbidden, "FORBIDDEN",
-		"Requests from other sites are not accepted."}
-	refusedMethod = refusal{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED",
-		"The method is not allowed here. The Allow header lists those that are."}
-	refusedAccept = refusal{http.StatusNotAcceptable, "NOT_ACCEPTABLE",
-		"The answer is application/graphql-response+json or application/json."}
-	refusedSize = refusal{http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE",
-		"The request is larger than this server accepts."}
-	refusedMediaType = refusal{http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
-		"The body must be application/json in UTF-8 without a content encoding."}
+	refusedJSON = refusal{
+		http.StatusBadRequest, "BAD_REQUEST",
+		"The request must be one JSON object in UTF-8 without repeated names, whose query is text.",
+	}
+	refusedParameters = refusal{
+		http.StatusBadRequest, "BAD_REQUEST",
+		"The URL must have the query as one parameter, and variables and extensions as JSON objects.",
+	}
+	refusedUnauthenticated = refusal{
+		http.StatusUnauthorized, "UNAUTHENTICATED",
+		"This needs valid Basic credentials.",
+	}
+	refusedCrossSite = refusal{
+		http.StatusForbidden, "FORBIDDEN",
+		"Requests from other sites are not accepted.",
+	}
+	refusedMethod = refusal{
+		http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED",
+		"The method is not allowed here. The Allow header lists those that are.",
+	}
+	refusedAccept = refusal{
+		http.StatusNotAcceptable, "NOT_ACCEPTABLE",
+		"The answer is application/graphql-response+json or application/json.",
+	}
+	refusedSize = refusal{
+		http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE",
+		"The request is larger than this server accepts.",
+	}
+	refusedMediaType = refusal{
+		http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+		"The body must be application/json in UTF-8 without a content encoding.",
+	}
 )
 
 // statusOf is the one place where the kind of an answer becomes a status. A refusal of the request itself has its status

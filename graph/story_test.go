@@ -106,8 +106,8 @@ func TestSubmitCancelReplayAndLineageTellOneStory(t *testing.T) {
 		"derived": map[string]any{"id": replayID}, "generation": 1.0,
 	}}, at(t, lineage, "edges"))
 	require.Equal(t, map[string]any{"status": "CANCELLED", "count": 1.0}, at(t, lineage, "statusCounts", 4))
-	require.Equal(t, 2.0, at(t, lineage, "jobCount"))
-	require.Equal(t, 2.0, at(t, lineage, "generationCount"))
+	require.EqualValues(t, 2, at(t, lineage, "jobCount"))
+	require.EqualValues(t, 2, at(t, lineage, "generationCount"))
 	require.Equal(t, false, at(t, lineage, "truncated"))
 	require.Contains(t, at(t, lineage, "provenance"), "urn:uuid:"+replayID)
 	require.Contains(t, at(t, lineage, "mermaid"), "flowchart")
