@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -70,9 +71,6 @@ func (s *Store) Lineages(ctx context.Context, owner job.Owner, ids []uuid.UUID, 
 		r.job, err = scanJob(row, &r.requested)
 		return r, err
 	}, lineagesSQL, owner[:], ids, limit)
-	if err != nil {
-		return nil, err
-	}
 	members := map[uuid.UUID][]job.Job{}
 	for _, r := range rows {
 		members[r.job.RootID()] = append(members[r.job.RootID()], r.job)
@@ -88,7 +86,7 @@ func (s *Store) Lineages(ctx context.Context, owner job.Owner, ids []uuid.UUID, 
 			}
 		}
 	}
-	return lineages, s.addTruncated(ctx, owner, truncated, lineages)
+	return lineages, errors.Join(err, s.addTruncated(ctx, owner, truncated, lineages))
 }
 
 // addTruncated makes the lineages of which only the first jobs were read, by the id asked for.
@@ -100,17 +98,14 @@ func (s *Store) addTruncated(ctx context.Context, owner job.Owner, truncated map
 	for _, jobs := range truncated {
 		roots = append(roots, jobs[0].RootID())
 	}
-	sizes, err := s.lineageSizes(ctx, owner, roots)
-	if err != nil {
-		return err
-	}
-	ancestries, err := s.ancestries(ctx, owner, slices.Collect(maps.Keys(truncated)))
+	sizes, errSizes := s.lineageSizes(ctx, owner, roots)
+	ancestries, errAncestries := s.ancestries(ctx, owner, slices.Collect(maps.Keys(truncated)))
 	for id, jobs := range truncated {
 		l := sizes[jobs[0].RootID()]
 		l.Jobs, l.Ancestry, l.Truncated = jobs, ancestries[id], true
 		lineages[id] = l
 	}
-	return err
+	return errors.Join(errSizes, errAncestries)
 }
 
 // lineageSizes counts lineages by their roots.

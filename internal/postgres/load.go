@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,15 +28,12 @@ FROM jsonb_array_elements(@records::jsonb) WITH ORDINALITY AS element (record, o
 func NewLoad(sql string) (Load, error) {
 	l := Load{sql}
 	_, args, err := l.args(worker.Lease{}, []byte{}).RewriteQuery(context.Background(), nil, sql, nil)
-	if err != nil {
-		return Load{}, fmt.Errorf("load statement: %w", err)
-	}
 	for _, arg := range args {
 		if arg == nil {
 			return Load{}, errors.New("load statement: the only named arguments are @records, @job_record_id and @owner")
 		}
 	}
-	return l, nil
+	return l, err
 }
 
 // args are the named arguments of the statement for one job.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/job"
@@ -91,14 +92,15 @@ func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
 
 // listenOnce listens on one connection until it is lost.
 func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	config := s.pool.Config().ConnConfig
+	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		return conn.Exec(ctx, "LISTEN "+channel).Close()
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return
-	}
 	handle(worker.Notice{})
 	for {
 		notification, err := conn.WaitForNotification(ctx)

@@ -28,11 +28,9 @@ func (s *Store) Jobs(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map
 func query[T any](ctx context.Context, s *Store, verb string, collect pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	var rows []T
 	err := s.call(ctx, verb, func(ctx context.Context) error {
-		result, err := s.pool.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		rows, err = pgx.CollectRows(result, collect)
+		result, _ := s.pool.Query(ctx, sql, args...) // the rows carry the error
+		collected, err := pgx.CollectRows(result, collect)
+		rows = collected
 		return err
 	})
 	return rows, err

@@ -2,15 +2,15 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose runs the migrations with
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -74,7 +74,7 @@ type Migration struct {
 
 // MigrateUp brings the schema to the version that this program knows. Concurrent calls wait for each other.
 func MigrateUp(ctx context.Context, url string) error {
-	return migrate(url, func(p *goose.Provider) error {
+	return migrate(url, migrations.FS, func(p *goose.Provider) error {
 		_, err := p.Up(ctx)
 		return err
 	})
@@ -83,7 +83,7 @@ func MigrateUp(ctx context.Context, url string) error {
 // MigrateDown takes the schema back to a version. It stops, with the reason, at a step that would lose a state that rows are
 // still in.
 func MigrateDown(ctx context.Context, url string, to int64) error {
-	return migrate(url, func(p *goose.Provider) error {
+	return migrate(url, migrations.FS, func(p *goose.Provider) error {
 		_, err := p.DownTo(ctx, to)
 		return err
 	})
@@ -92,7 +92,7 @@ func MigrateDown(ctx context.Context, url string, to int64) error {
 // Migrations lists the steps in their order.
 func Migrations(ctx context.Context, url string) ([]Migration, error) {
 	var list []Migration
-	err := migrate(url, func(p *goose.Provider) error {
+	err := migrate(url, migrations.FS, func(p *goose.Provider) error {
 		steps, err := p.Status(ctx)
 		for _, s := range steps {
 			list = append(list, Migration{
@@ -105,23 +105,18 @@ func Migrations(ctx context.Context, url string) ([]Migration, error) {
 	return list, err
 }
 
-// migrate runs one action on the migrations, under goose's session lock.
-func migrate(url string, action func(*goose.Provider) error) error {
-	db, err := sql.Open("pgx", url)
+// migrate runs one action on migration files, under goose's session lock.
+func migrate(url string, files fs.FS, action func(*goose.Provider) error) error {
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
+		return fmt.Errorf("database URL: %w", err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close() //nolint:errcheck // nothing is lost with its connections
+	locker, lockErr := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	if err = errors.Join(lockErr, err); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	provider, err := newProvider(db)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return errors.Join(action(provider), provider.Close())
-}
-
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, migrations.FS, goose.WithSessionLocker(locker))
+	return action(provider)
 }

@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+// listen starts a listener and waits until it is connected.
+func (w *world) listen() <-chan worker.Notice {
+	w.Helper()
+	notices := make(chan worker.Notice, 100)
+	ctx, stop := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.store.Listen(ctx, func(n worker.Notice) { notices <- n })
+	}()
+	w.Cleanup(func() { stop(); <-done })
+	w.requireNotice(notices, worker.Notice{})
+	return notices
+}
+
+func (w *world) requireNotice(notices <-chan worker.Notice, want worker.Notice) {
+	w.Helper()
+	select {
+	case got := <-notices:
+		require.Equal(w, want, got)
+	case <-time.After(10 * time.Second):
+		require.Fail(w, "no notice")
+	}
+}
+
+func TestEveryTransitionIsNoticed(t *testing.T) {
+	w := newWorld(t)
+	notices := w.listen()
+	expect := func(id uuid.UUID, status job.Status) {
+		t.Helper()
+		w.requireNotice(notices, worker.Notice{JobID: id, Status: status})
+	}
+	j := w.submit()
+	expect(j.ID, job.StatusPending)
+	require.NoError(t, w.store.Retry(t.Context(), w.claim(), 0))
+	expect(j.ID, job.StatusPending)
+	require.NoError(t, w.store.Fail(t.Context(), w.claim(), job.FailureTarget))
+	expect(j.ID, job.StatusFailed)
+	replay, err := w.replay(j, "k")
+	require.NoError(t, err)
+	expect(replay.Job.ID, job.StatusPending)
+	_, err = w.cancel(replay.Job, "k")
+	require.NoError(t, err)
+	expect(replay.Job.ID, job.StatusCancelled)
+	succeeded := w.succeeded()
+	expect(succeeded.ID, job.StatusPending)
+	expect(succeeded.ID, job.StatusSucceeded)
+	exhausted, _ := w.running()
+	expect(exhausted.ID, job.StatusPending)
+	w.mustExec("UPDATE etl_job_records SET attempt_count = 99 WHERE job_record_id = $1", exhausted.ID)
+	w.expire(exhausted.ID)
+	w.claimAll(1)
+	expect(exhausted.ID, job.StatusFailed)
+}
+
+func TestListenerConnectsAgainAndSaysSo(t *testing.T) {
+	w := newWorld(t)
+	notices := w.listen()
+	w.mustExec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'")
+	w.requireNotice(notices, worker.Notice{})
+	j := w.submit()
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, Status: job.StatusPending})
+}
+
+func TestForeignNotificationsArePassedOver(t *testing.T) {
+	w := newWorld(t)
+	notices := w.listen()
+	for _, payload := range []string{"", "nonsense", "DONE " + uuid.NewString(), "PENDING nonsense"} {
+		w.mustExec("SELECT pg_notify($1, $2)", channel, payload)
+	}
+	j := w.submit()
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, Status: job.StatusPending})
+}
+
+func TestPublishingNeverWaits(t *testing.T) {
+	t.Parallel()
+	n := &notifier{waiting: make(chan string, 1)} // nobody sends
+	n.publish(uuid.New(), job.StatusPending)
+	n.publish(uuid.New(), job.StatusPending)
+	require.Len(t, n.waiting, 1)
+}
+
+func TestNoticesThatGatherGoOutTogether(t *testing.T) {
+	w := newWorld(t)
+	notices := w.listen()
+	n := &notifier{pool: w.pool, waiting: make(chan string, 10), done: make(chan struct{})}
+	first, second := uuid.New(), uuid.New()
+	n.publish(first, job.StatusPending)
+	n.publish(second, job.StatusCancelled)
+	go n.run()
+	n.close()
+	w.requireNotice(notices, worker.Notice{JobID: first, Status: job.StatusPending})
+	w.requireNotice(notices, worker.Notice{JobID: second, Status: job.StatusCancelled})
+}
