@@ -45,6 +45,20 @@ func readBatch(text []byte) *batchReader {
 	return b
 }
 
+// verdict names the worst of what was found, or is "" when the batch is fine.
+func (b *batchReader) verdict(limits Limits) Code {
+	switch {
+	case b.err != nil:
+		return CodeInvalidJSON
+	case b.records > limits.MaxBatchRecords:
+		return CodeBatchTooLarge
+	case b.faulty || b.tokens > maxTokens:
+		return CodeInvalidRecord
+	default:
+		return ""
+	}
+}
+
 // record reads one element of the batch, which should be an object with a valid id.
 func (b *batchReader) record() {
 	if b.dec.PeekKind() != jsontext.KindBeginObject {

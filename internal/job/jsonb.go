@@ -13,7 +13,7 @@ const (
 	// maxWholeDigits and maxFractionDigits are the digits that numeric has room for on either side of the point.
 	maxWholeDigits    = 131072
 	maxFractionDigits = 16383
-	// exponentBound is where PostgreSQL stops reading an exponent, even that of a zero.
+	// exponentBound is where PostgreSQL 15 stops reading an exponent, even that of a zero; later versions read one more.
 	exponentBound = math.MaxInt32 / 2
 	// maxTokens bounds the values, names and brackets of a batch, so that its jsonb stays below 256 MiB and its arrays
 	// below the server's largest allocation: a token takes at most 16 bytes beside its text, which is at most 64 MiB.

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/google/uuid"
@@ -94,11 +96,13 @@ func Edges(jobs []Job) []Edge {
 }
 
 // byGeneration orders a lineage: ids are time-ordered, so they order the jobs of one generation by creation.
-func byGeneration(a, b Job) int {
-	if a.Generation() != b.Generation() {
-		return a.Generation() - b.Generation()
-	}
-	return slices.Compare(a.ID[:], b.ID[:])
+func byGeneration(a, b Job) int { return a.position().compare(b.position()) }
+
+// position is j's place in its lineage.
+func (j Job) position() Position { return Position{Generation: j.Generation(), ID: j.ID} }
+
+func (p Position) compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Generation, q.Generation), bytes.Compare(p.ID[:], q.ID[:]))
 }
 
 // ancestry walks from the job id up to the root. Generations only fall on the way, so it ends.

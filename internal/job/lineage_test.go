@@ -131,6 +131,17 @@ func TestALoadedLineagePagesLikeAStoredOne(t *testing.T) {
 	})
 }
 
+func TestACutLineageEndsWhereItIsCut(t *testing.T) {
+	t.Parallel()
+	l := NewLineage(testID(3), smallLineage())
+	beyond := lineageScope(testID(3)).encode(l.Jobs[2].position())
+	l.Jobs, l.Truncated = l.Jobs[:1], true
+	page, err := PageLineage(l, PageRequest{Limit: 1, Cursor: beyond})
+	require.NoError(t, err)
+	assert.Empty(t, page.Jobs)
+	assert.False(t, page.More)
+}
+
 func TestALineagePageTakesOnlyItsOwnCursors(t *testing.T) {
 	t.Parallel()
 	l := NewLineage(testID(3), smallLineage())

@@ -24,13 +24,13 @@ type JobPage struct {
 	Jobs []Job
 	// More reports that there are further jobs behind the page.
 	More bool
-	// cursor makes the cursor of one of Jobs.
+	// scope binds the page's cursors to its list.
 	scope cursorScope
 }
 
 // Cursor is the opaque place of one of the page's jobs; the next page comes after it.
 func (p JobPage) Cursor(j Job) string {
-	return p.scope.encode(Position{Generation: j.Generation(), ID: j.ID})
+	return p.scope.encode(j.position())
 }
 
 // Next is the cursor of the page's last job when there is more, and empty otherwise.
@@ -145,10 +145,9 @@ func PageLineage(l Lineage, r PageRequest) (JobPage, error) {
 	if err != nil {
 		return JobPage{}, err
 	}
-	rest := l.Jobs
-	if page.After != (Position{}) {
-		i := slices.IndexFunc(rest, func(j Job) bool { return j.ID == page.After.ID })
-		rest = rest[i+1:]
+	i, found := slices.BinarySearchFunc(l.Jobs, page.After, func(j Job, p Position) int { return j.position().compare(p) })
+	if found {
+		i++
 	}
-	return newJobPage(scope, rest, r.Limit), nil
+	return newJobPage(scope, l.Jobs[i:], r.Limit), nil
 }

@@ -33,13 +33,8 @@ const maxRecordID = 256
 // too many records, else [CodeInvalidRecord] when one of them breaks a rule or is more than PostgreSQL's jsonb can hold.
 func ParsePayload(text []byte, limits Limits) (Payload, error) {
 	b := readBatch(text)
-	switch {
-	case b.err != nil:
-		return Payload{}, Refuse(CodeInvalidJSON)
-	case b.records > limits.MaxBatchRecords:
-		return Payload{}, Refuse(CodeBatchTooLarge)
-	case b.faulty || b.tokens > maxTokens:
-		return Payload{}, Refuse(CodeInvalidRecord)
+	if code := b.verdict(limits); code != "" {
+		return Payload{}, Refuse(code)
 	}
 	return Payload{Bytes: text, Digest: sha256.Sum256(text), RecordCount: b.records}, nil
 }

@@ -80,16 +80,6 @@ func TestARecordIDIsTrimmedVisibleAndShort(t *testing.T) {
 	}
 }
 
-func TestABatchOfMoreTokensThanJSONBHoldsIsRefused(t *testing.T) {
-	t.Parallel()
-	batch := func(tokens int) string {
-		const others = 9 // three names and texts, and three pairs of brackets
-		return `[{"id":"a","x":[0` + strings.Repeat(",0", tokens-others-1) + `]}]`
-	}
-	assert.Equal(t, job.Code(""), verdict(batch(1<<23)))
-	assert.Equal(t, job.CodeInvalidRecord, verdict(batch(1<<23+1)))
-}
-
 func TestNumbersWithinNumericAreAccepted(t *testing.T) {
 	t.Parallel()
 	for number, held := range numbers() {

@@ -40,7 +40,7 @@ type Observer interface {
 }
 
 // Service is what both doors call. It validates, scopes everything to the owner, and names each refusal as a [Problem].
-// All of its errors are problems; the others are the database's or a bug, for which the doors have fixed texts.
+// An error that is no problem is the caller's own cancellation, or a bug, for which the doors have a fixed text.
 type Service struct {
 	store    Store
 	limits   Limits

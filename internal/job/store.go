@@ -64,7 +64,7 @@ type Page struct {
 
 // Position is the place of one job in an ordered list.
 type Position struct {
-	// Generation orders the jobs of a lineage, and is 0 in other lists.
+	// Generation orders the jobs of a lineage; other lists ignore it.
 	Generation int
 	// ID is the job's id.
 	ID uuid.UUID
