@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/pgtest"
+)
+
+// workProcess starts "work" as a process of its own, to be killed.
+func workProcess(t *testing.T, url, loadFile string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), os.Args[0], "work", "--database-url", url,
+		"--admin-listen", "127.0.0.1:0", "--workers", "4", "--pool-size", "8", "--load-sql-file", loadFile,
+		"--lease-duration", "2s", "--poll-interval", "100ms", "--retry-backoff", "100ms", "--max-attempts", "20", "--log-level", "error")
+	cmd.Env = append(os.Environ(), runMain+"=1")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// kill ends a process as kill -9 does.
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+}
+
+// books is the balance of a database after faults: which rows are wrong, and how many jobs there are of each kind.
+const books = `
+SELECT count(*) FILTER (WHERE job_status IN ('PENDING', 'RUNNING')) AS active,
+	count(*) FILTER (WHERE job_status = 'SUCCEEDED' AND (effects <> record_count OR ledger <> 1)) AS success_without_its_effects,
+	count(*) FILTER (WHERE job_status <> 'SUCCEEDED' AND (effects <> 0 OR ledger <> 0)) AS effects_without_success,
+	count(*) FILTER (WHERE job_status = 'SUCCEEDED') AS succeeded,
+	count(*) FILTER (WHERE job_status = 'CANCELLED') AS cancelled,
+	count(*) AS jobs
+FROM (
+	SELECT job_status, record_count,
+		(SELECT count(*) FROM processed_data WHERE job_record_id = job.job_record_id) AS effects,
+		(SELECT count(*) FROM etl_idempotency_records WHERE job_record_id = job.job_record_id) AS ledger
+	FROM etl_job_records AS job
+) AS job`
+
+type balance struct {
+	Active, SuccessWithoutItsEffects, EffectsWithoutSuccess, Succeeded, Cancelled, Jobs int
+}
+
+func readBooks(t *testing.T, url string) (b balance) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), books)
+	require.NoError(t, err)
+	b, err = pgx.CollectOneRow(rows, pgx.RowToStructByPos[balance])
+	require.NoError(t, err)
+	return b
+}
+
+func TestBooksBalanceAfterKilledWorkersAndCrashedDatabase(t *testing.T) {
+	t.Parallel()
+	const jobs = 60
+	server := pgtest.Server(t)
+	load := filepath.Join(t.TempDir(), "load.sql")
+	require.NoError(t, os.WriteFile(load, []byte(`
+		INSERT INTO processed_data
+		SELECT @owner::bytea, @job_record_id::uuid, ordinal, record ->> 'id', record
+		FROM jsonb_array_elements(@records::jsonb) WITH ORDINALITY AS element (record, ordinal), pg_sleep(0.02)`), 0o600))
+	p := serve(t, server.URL(), "--workers", "0")
+	urls := make([]string, jobs)
+	for i := range urls {
+		urls[i] = p.submit(t, fmt.Sprint("job-", i))
+	}
+	cancel := func(i int) int {
+		return call(t, http.MethodPost, urls[i]+"/cancellation", "", "Idempotency-Key", "stop").status
+	}
+	won := 0
+	count := func(status int) {
+		if status == http.StatusOK {
+			won++
+		}
+	}
+
+	victim, survivor := workProcess(t, server.URL(), load), workProcess(t, server.URL(), load)
+	require.Eventually(t, func() bool { return readBooks(t, server.URL()).Succeeded > 3 }, patience, 20*time.Millisecond)
+	kill(t, victim) // in the middle of up to four jobs
+	for i := jobs - 1; i > jobs-6; i-- {
+		count(cancel(i))
+	}
+	server.Crash(t)
+	require.Equal(t, http.StatusServiceUnavailable, cancel(20))
+	server.Start(t)
+	count(cancel(20))
+	kill(t, survivor)
+	workProcess(t, server.URL(), load)
+	for i := 21; i < 26; i++ {
+		count(cancel(i))
+	}
+
+	require.Eventually(t, func() bool { return readBooks(t, server.URL()).Active == 0 }, 2*patience, 20*time.Millisecond)
+	b := readBooks(t, server.URL())
+	require.Equal(t, balance{Succeeded: jobs - won, Cancelled: won, Jobs: jobs}, b)
+	require.Positive(t, won)
+	for _, url := range urls {
+		require.Contains(t, []string{"SUCCEEDED", "CANCELLED"}, status(t, url), "every acknowledged job is there and has ended")
+	}
+}
