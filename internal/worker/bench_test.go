@@ -165,11 +165,15 @@ func (b *bench) closeGate() *gate {
 	return &gate{b: b, conn: conn}
 }
 
-// awaitWaiting returns when an execution waits at the gate.
-func (g *gate) awaitWaiting() {
+// await returns when exactly n executions wait at the gate.
+func (g *gate) await(n int) {
 	g.b.t.Helper()
-	pgtest.WaitForBlockedBy(g.b.t, g.b.pool, g.conn.Conn().PgConn().PID())
+	require.Eventually(g.b.t, func() bool { return scan[int](g.b, waitingSQL) == n }, patience, 5*time.Millisecond)
 }
+
+const waitingSQL = `
+SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`
 
 func (g *gate) open() {
 	g.b.t.Helper()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -78,13 +79,14 @@ func TestWorkerLeasesNoMoreThanItCanRun(t *testing.T) {
 	g := b.closeGate()
 	first, second := b.submit(), b.submit()
 	b.run(b.store)
-	g.awaitWaiting()
+	g.await(1)
+	require.Equal(t, []worker.Outcome{worker.OutcomeClaimed}, drained(b.observed.outcomes))
 	b.worker.Notify(worker.Notice{JobID: second, Status: job.StatusPending})
 	require.Equal(t, job.StatusRunning, b.job(first).Status)
 	require.Equal(t, job.StatusPending, b.job(second).Status)
 	g.open()
 
-	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	b.observed.expect(t, worker.OutcomeSucceeded, worker.OutcomeClaimed, worker.OutcomeSucceeded)
 	require.Equal(t, []int{1, 1}, drained(b.observed.batches))
 }
 
@@ -103,17 +105,20 @@ func TestWorkerRunsABacklogWithoutPausing(t *testing.T) {
 	require.Equal(t, jobs, b.effects())
 }
 
-func TestClaimThatFindsAttemptsUsedUpCountsTheJobAsFailed(t *testing.T) {
+func TestClaimThatFindsAttemptsUsedUpFailsTheJobsAndGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
-	id := b.submit()
+	exhausted := []uuid.UUID{b.submit(), b.submit()}
 	b.exec(`UPDATE etl_job_records SET attempt_count = $1`, b.config.MaxAttempts)
+	b.submit()
 	b.run(b.store)
 
-	require.Equal(t, worker.OutcomeIdle, next(t, b.observed.outcomes))
-	b.observed.expectEnded(t, job.StatusFailed)
-	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
-	require.Contains(t, b.logs.String(), "outcome=failed code=etl_worker_attempts_exhausted")
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	b.observed.expectEnded(t, job.StatusFailed, job.StatusFailed, job.StatusSucceeded)
+	for _, id := range exhausted {
+		require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
+	}
+	require.Equal(t, 2, strings.Count(b.logs.String(), "outcome=failed code=etl_worker_attempts_exhausted"))
 }
 
 func TestFailingClaimsPauseForThePollIntervalWhateverIsNoticed(t *testing.T) {

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ func TestDrainLetsRunningJobsFinishAndClaimsNoMore(t *testing.T) {
 	g := b.closeGate()
 	running, waiting := b.submit(), b.submit()
 	stop, stopped := b.run(b.store)
-	g.awaitWaiting()
+	g.await(1)
 	stop()
 	g.open()
 
@@ -34,7 +35,7 @@ func TestDrainDeadlineLeavesTheJobToItsLeaseWithoutEffects(t *testing.T) {
 	g := b.closeGate()
 	id := b.submit()
 	stop, stopped := b.run(b.store)
-	g.awaitWaiting()
+	g.await(1)
 	lease := scan[uuid.UUID](b, `SELECT lease_claim_id FROM etl_job_records`)
 
 	stop()
@@ -44,4 +45,31 @@ func TestDrainDeadlineLeavesTheJobToItsLeaseWithoutEffects(t *testing.T) {
 	require.Equal(t, job.StatusRunning, b.job(id).Status)
 	require.Equal(t, lease, scan[uuid.UUID](b, `SELECT lease_claim_id FROM etl_job_records`))
 	require.Zero(t, b.effects())
+}
+
+// slow is a queue whose claims wait until they may go on.
+type slow struct {
+	worker.Queue
+	claiming, goOn chan struct{}
+}
+
+func (s slow) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claimed, error) {
+	s.claiming <- struct{}{}
+	<-s.goOn
+	return s.Queue.Claim(ctx, r)
+}
+
+func TestDrainRunsTheJobsOfAClaimThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	id := b.submit()
+	queue := slow{b.store, make(chan struct{}), make(chan struct{})}
+	stop, stopped := b.run(queue)
+	next(t, queue.claiming)
+	stop()
+	close(queue.goOn)
+
+	require.NoError(t, next(t, stopped))
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	require.Equal(t, job.StatusSucceeded, b.job(id).Status)
 }

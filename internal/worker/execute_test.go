@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/worker"
 )
 
@@ -97,7 +98,7 @@ func TestExecutionWhoseLeaseWasTakenAwayLeavesNothing(t *testing.T) {
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
-	g.awaitWaiting()
+	g.await(1)
 	b.exec(`UPDATE etl_job_records SET lease_claim_id = gen_random_uuid()`)
 	g.open()
 
@@ -113,7 +114,7 @@ func TestVerdictWithoutTheLeaseIsStale(t *testing.T) {
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
-	g.awaitWaiting()
+	g.await(1)
 	b.cancel(id)
 	g.open()
 
@@ -136,25 +137,44 @@ func TestExecutionEndsWithItsLease(t *testing.T) {
 	require.Len(t, drained(b.observed.executions), 1)
 }
 
-func TestCancelNoticeStopsTheExecution(t *testing.T) {
+func TestCancelNoticeStopsThatExecutionOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, gatedLoad)
 	g := b.closeGate()
+	cancelled, other := b.submit(), b.submit()
+	b.run(b.store)
+	g.await(2)
+	b.cancel(cancelled)
+	b.worker.Notify(worker.Notice{JobID: other, Status: job.StatusSucceeded})
+	b.worker.Notify(worker.Notice{JobID: cancelled, Status: job.StatusCancelled})
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeClaimed, worker.OutcomeCancelled)
+	b.observed.expectEnded(t)
+	g.await(1)
+
+	g.open()
+	b.observed.expect(t, worker.OutcomeSucceeded)
+	require.Equal(t, job.StatusSucceeded, b.job(other).Status)
+	require.Equal(t, 1, b.effects())
+}
+
+func TestCancelNoticeDoesNotStopAVerdict(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1)`)
+	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
-	g.awaitWaiting()
-	b.worker.Notify(worker.Notice{JobID: uuid.New(), Status: job.StatusCancelled})
-	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusSucceeded})
-	b.cancel(id)
+	g.await(1)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT FROM etl_job_records FOR UPDATE`)
+	require.NoError(t, err)
+	g.open()
+	pgtest.WaitForBlockedBy(t, b.pool, tx.Conn().PgConn().PID())
 	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+	require.NoError(t, tx.Commit(t.Context()))
 
-	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeCancelled)
-	b.observed.expectEnded(t)
-	require.Zero(t, b.effects())
-	require.Eventually(t, func() bool {
-		return scan[int](b, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 0
-	}, patience, 5*time.Millisecond, "the database stops computing too")
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
 }
 
 // panicking is a queue whose executions panic.
