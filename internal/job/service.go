@@ -131,10 +131,11 @@ func (s *Service) Replay(ctx context.Context, owner Owner, sourceID string, key 
 	}
 }
 
-// replayRefusal names why the database made no job from a source.
+// replayRefusal names why the database made no job from a source: first its state, then its bytes, then its generation
+// (replay seed, "database authority", steps 4 and 5).
 func replayRefusal(r ReplayResult) Code {
 	code := r.Source.ReplayProblem()
-	if code == "" && !r.SameBytes {
+	if !r.SameBytes && (code == "" || code == CodeReplayGenerationExhausted) {
 		return CodeReplayPayloadMismatch
 	}
 	return cmp.Or(code, CodeReplayInProgress)

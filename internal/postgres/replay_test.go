@@ -125,6 +125,9 @@ func TestReplayOfReplayKeepsRootAndCountsGenerationsToOneHundred(t *testing.T) {
 	_, err := w.replay(source, "one too many")
 	require.Equal(t, source, *requireProblem(t, job.CodeReplayGenerationExhausted, err).Job)
 
+	_, err = w.service.Replay(t.Context(), w.owner, source.ID.String(), key(t, "one too many"), []byte(`[]`))
+	requireProblem(t, job.CodeReplayPayloadMismatch, err)
+
 	lineage, err := w.service.Lineage(t.Context(), w.owner, source.ID.String())
 	require.NoError(t, err)
 	require.Len(t, lineage.Ancestry, 101)
