@@ -48,14 +48,9 @@ func pageCost(child int, first *int32, fallback int) int {
 // listCost saturates, because nested lists multiply.
 func listCost(child, length int) int { return add(1, min(max(child, 1), 1<<30)*length) }
 
-// costLimit refuses operations over maxCost. gqlgen's own limit does not tell the two numbers apart from its text.
-type costLimit struct{ schema graphql.ExecutableSchema }
-
-func (costLimit) ExtensionName() string                   { return "CostLimit" }
-func (costLimit) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (l costLimit) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
-	if cost := complexity.Calculate(ctx, l.schema, op.Operation, op.Variables); cost > maxCost {
+// checkCost refuses an operation over maxCost. gqlgen's own limit tells the two numbers in its text alone.
+func checkCost(ctx context.Context, schema graphql.ExecutableSchema, op *graphql.OperationContext) *gqlerror.Error {
+	if cost := complexity.Calculate(ctx, schema, op.Operation, op.Variables); cost > maxCost {
 		return tooComplex("cost", cost, maxCost)
 	}
 	return nil

@@ -5,9 +5,9 @@
 //
 //	gate        method, media type, size, cross-site requests          handler.go
 //	transport   Accept, one strict JSON object, the status             transport.go, params.go, negotiate.go
-//	guard       the size of the document, before anything walks it     guard.go
-//	rules       validation without suggestions, strict values          rules.go, variables.go
-//	cost        fields times page sizes                                cost.go
+//	admission   the extent of the document, before anything walks it   admission.go, guard.go
+//	            validation without suggestions, strict values          rules.go, variables.go
+//	            the cost: fields times page sizes                      cost.go
 //	scope       the owner, the batch loaders, the deadline             scope.go
 //	resolvers   a call to the service and a mapping                    schema.resolvers.go, map.go
 //

@@ -10,7 +10,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/vektah/gqlparser/v2/gqlerror"
-	"github.com/vikstrous/dataloadgen"
 
 	"fencepost/graph/model"
 	"fencepost/internal/job"
@@ -29,9 +28,10 @@ const (
 )
 
 // limitedError is the refusal of a write that the limiter did not allow.
-type limitedError struct{ wait time.Duration }
-
-func (limitedError) Error() string { return string(job.CodeRateLimited) }
+type limitedError struct {
+	*job.Problem
+	wait time.Duration
+}
 
 // undecidedWait is how long a client should wait before it repeats a write that was not decided.
 const undecidedWait = time.Second
@@ -39,7 +39,7 @@ const undecidedWait = time.Second
 // toProblem makes an expected refusal of a write the Problem of its result. What is no refusal stays an error.
 func toProblem(err error) (*model.Problem, error) {
 	if limited, ok := errors.AsType[limitedError](err); ok {
-		return newProblem(job.Refuse(job.CodeRateLimited), limited.wait), nil
+		return newProblem(limited.Problem, limited.wait), nil
 	}
 	p, ok := errors.AsType[*job.Problem](err)
 	if !ok {
@@ -75,7 +75,7 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 
 func isNotFound(err error) bool {
 	p, ok := errors.AsType[*job.Problem](err)
-	return ok && p.Code == job.CodeJobNotFound || errors.Is(err, dataloadgen.ErrNotFound)
+	return ok && p.Code == job.CodeJobNotFound
 }
 
 // errFixed marks the errors whose message and extensions were written here, so that the presenter lets them through.
@@ -162,13 +162,8 @@ func recovered(context.Context, any) error { return errors.New("panic") }
 // maxErrors is how many errors an answer holds at most.
 const maxErrors = 10
 
-// errorCap cuts the list of errors, so that a small request cannot ask for a large answer.
-type errorCap struct{}
-
-func (errorCap) ExtensionName() string                   { return "ErrorCap" }
-func (errorCap) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (errorCap) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+// capErrors cuts the list of errors, so that a small request cannot ask for a large answer.
+func capErrors(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	response := next(ctx)
 	if response != nil && len(response.Errors) > maxErrors {
 		response.Errors = response.Errors[:maxErrors]

@@ -1,9 +1,6 @@
 package graph
 
 import (
-	"context"
-
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/lexer"
@@ -27,16 +24,10 @@ const (
 	maxOperations = 10
 )
 
-// guard measures a document before anything else walks it, because validation takes time in the square of a document's size
-// and counting costs takes time exponential in the depth of its fragments.
-type guard struct{}
-
-func (guard) ExtensionName() string                   { return "Guard" }
-func (guard) Validate(graphql.ExecutableSchema) error { return nil }
-
-// MutateOperationParameters changes nothing; it is the first thing that gqlgen calls for an operation.
-func (guard) MutateOperationParameters(_ context.Context, params *graphql.RawParams) *gqlerror.Error {
-	source := &ast.Source{Input: params.Query}
+// checkExtent measures a document before anything else walks it, because validation takes time in the square of a document's
+// size and counting costs takes time exponential in the depth of its fragments.
+func checkExtent(query string) *gqlerror.Error {
+	source := &ast.Source{Input: query}
 	if n := countTokens(source); n > maxTokens {
 		return tooComplex("tokens", n, maxTokens)
 	}
@@ -59,15 +50,6 @@ func countTokens(source *ast.Source) int {
 			return n
 		}
 	}
-}
-
-// tooComplex refuses a document and says what was too much of what.
-func tooComplex(limit string, requested, allowed int) *gqlerror.Error {
-	refused := fixedError(codeTooComplex, "The operation asks for too much at once.")
-	refused.Extensions["limit"] = limit
-	refused.Extensions["requested"] = requested
-	refused.Extensions["allowed"] = allowed
-	return refused
 }
 
 // measure takes the extent of each fragment once, however often it is spread.

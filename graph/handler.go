@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
@@ -55,21 +54,16 @@ func newServer(c Config) *handler.Server {
 	})
 	server := handler.New(schema)
 	server.AddTransport(httpTransport{})
-	server.SetQueryCache(shortDocuments{lru.New[*ast.QueryDocument](cachedDocuments)})
+	server.SetQueryCache(newDocumentCache())
 	server.SetDisableSuggestion(true)
 	server.SetValidationRulesFn(validationRules)
 	server.SetErrorPresenter(presenter{log: c.Log}.present)
 	server.SetRecoverFunc(recovered)
-	for _, each := range []graphql.HandlerExtension{
-		guard{},
-		strictVariables{schema: schema.Schema()},
-		costLimit{schema: schema},
-		errorCap{},
-		scoping{service: c.Service},
-		deadline{timeout: c.Timeout},
-	} {
-		server.Use(each)
-	}
+	server.Use(admission{schema: schema})
+	server.AroundOperations(limitTime(c.Timeout))
+	server.AroundResponses(capErrors)
+	server.AroundResponses(scopeEachAnswer(c.Service))
+	server.AroundRootFields(scopeEachMutation(c.Service))
 	if c.Introspection {
 		server.Use(extension.Introspection{})
 	}
@@ -77,17 +71,22 @@ func newServer(c Config) *handler.Server {
 }
 
 const (
-	cachedDocuments     = 1000
-	maxCachedDocumentKB = 8
+	cachedDocuments       = 1000
+	longestCachedDocument = 8 << 10
 )
 
-// shortDocuments remembers parsed documents, but no long one: it may hold a payload as a literal, and a thousand of those
+// documentCache remembers parsed documents, but no long one: it may hold a payload as a literal, and a thousand of those
 // would fill the memory.
-type shortDocuments struct{ *lru.LRU[*ast.QueryDocument] }
+type documentCache struct{ *lru.LRU[*ast.QueryDocument] }
 
-func (s shortDocuments) Add(ctx context.Context, query string, document *ast.QueryDocument) {
-	if len(query) <= maxCachedDocumentKB<<10 {
-		s.LRU.Add(ctx, query, document)
+func newDocumentCache() documentCache {
+	return documentCache{lru.New[*ast.QueryDocument](cachedDocuments)}
+}
+
+// Add remembers a document unless it is long.
+func (c documentCache) Add(ctx context.Context, query string, document *ast.QueryDocument) {
+	if len(query) <= longestCachedDocument {
+		c.LRU.Add(ctx, query, document)
 	}
 }
 

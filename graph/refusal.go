@@ -87,14 +87,11 @@ type errorsOnly struct {
 	Errors gqlerror.List `json:"errors"`
 }
 
+// writeAnswer can only fail when the connection does, since texts and gqlgen's own JSON are always JSON.
 func writeAnswer(w http.ResponseWriter, mediaType string, status int, answer any) {
-	body, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // texts and numbers, and data that gqlgen has written as JSON
-	}
 	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // Unauthenticated answers a request that has no valid credentials, for the one who checks them.

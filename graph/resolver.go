@@ -24,7 +24,7 @@ func (r *Resolver) write(
 ) (job.Accepted, error) {
 	owner := scopeOf(ctx).owner
 	if wait, ok := r.limiter.Allow(owner, op); !ok {
-		return job.Accepted{}, limitedError{wait: wait}
+		return job.Accepted{}, limitedError{job.Refuse(job.CodeRateLimited), wait}
 	}
 	key, err := job.ParseKey(keyText)
 	if err != nil {

@@ -79,38 +79,32 @@ func (s *scope) loadReplays(ctx context.Context, keys []replaysKey) (map[replays
 	return found, failed
 }
 
-// scoping gives every answer a scope: one for a query, one for each event of a subscription, and one for each field of a
-// mutation, so that a field never reads what a loader had read before the field's own write.
-type scoping struct{ service *job.Service }
-
-func (scoping) ExtensionName() string                   { return "Scoping" }
-func (scoping) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (s scoping) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	return next(withScope(ctx, s.service))
+// scopeEachAnswer gives a query a scope, and so each event of a subscription.
+func scopeEachAnswer(service *job.Service) graphql.ResponseMiddleware {
+	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+		return next(withScope(ctx, service))
+	}
 }
 
-func (s scoping) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
-		ctx = withScope(ctx, s.service)
+// scopeEachMutation gives each field of a mutation a scope of its own, so that it never reads what a loader had read before
+// the field's own write.
+func scopeEachMutation(service *job.Service) graphql.RootFieldMiddleware {
+	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+			ctx = withScope(ctx, service)
+		}
+		return next(ctx)
 	}
-	return next(ctx)
 }
 
-// deadline bounds the time of a query or mutation. A subscription lasts as long as its client listens.
-type deadline struct{ timeout time.Duration }
-
-func (deadline) ExtensionName() string                   { return "Deadline" }
-func (deadline) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (d deadline) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	respond := next(ctx)
-	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
-		return respond
-	}
-	return func(ctx context.Context) *graphql.Response {
-		ctx, cancel := context.WithTimeout(ctx, d.timeout)
-		defer cancel()
-		return respond(ctx)
+// limitTime bounds the time of an answer.
+func limitTime(timeout time.Duration) graphql.OperationMiddleware {
+	return func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		respond := next(ctx)
+		return func(ctx context.Context) *graphql.Response {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			return respond(ctx)
+		}
 	}
 }

@@ -36,14 +36,14 @@ func (s *server) submit(payload, key string, headers ...string) map[string]any {
 	return s.data(submitQuery, object{"payload": payload, "key": key}, headers...)["submitJob"].(map[string]any)
 }
 
-func (s *server) cancel(id, key string, headers ...string) map[string]any {
+func (s *server) cancel(id, key string) map[string]any {
 	s.t.Helper()
-	return s.data(cancelQuery, object{"id": id, "key": key}, headers...)["cancelJob"].(map[string]any)
+	return s.data(cancelQuery, object{"id": id, "key": key})["cancelJob"].(map[string]any)
 }
 
-func (s *server) replay(source, payload, key string, headers ...string) map[string]any {
+func (s *server) replay(source, payload, key string) map[string]any {
 	s.t.Helper()
-	return s.data(replayQuery, object{"source": source, "payload": payload, "key": key}, headers...)["replayJob"].(map[string]any)
+	return s.data(replayQuery, object{"source": source, "payload": payload, "key": key})["replayJob"].(map[string]any)
 }
 
 // newJob submits a batch and returns the job's id.

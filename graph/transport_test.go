@@ -90,7 +90,7 @@ func TestMethodsBesidesGetAndPostAreNotAllowed(t *testing.T) {
 	options := s.send("OPTIONS", s.url, "")
 	require.Equal(t, http.StatusNoContent, options.status)
 	require.Equal(t, "GET, POST, OPTIONS", options.header.Get("Allow"))
-	require.Equal(t, jsonType, options.header.Get("Accept-Post"))
+	require.Equal(t, []string{jsonType}, options.header.Values("Accept-Post"))
 }
 
 func TestMediaTypesBesidesJSONInUTF8AreRefused(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMediaTypesBesidesJSONInUTF8AreRefused(t *testing.T) {
 	} {
 		got := s.send("POST", s.url, typenameBody, headers...)
 		require.Equal(t, http.StatusUnsupportedMediaType, got.status, headers)
-		require.Equal(t, jsonType, got.header.Get("Accept-Post"), headers)
+		require.Equal(t, []string{jsonType}, got.header.Values("Accept-Post"), headers)
 	}
 	for _, fine := range []string{"application/json; charset=utf-8", "Application/JSON; Charset=UTF-8"} {
 		require.Equal(t, http.StatusOK, s.send("POST", s.url, typenameBody, "Content-Type", fine).status, fine)

@@ -16,17 +16,12 @@ import (
 
 const badVariable = "A variable has no value, or one that its type does not have."
 
-// strictVariables refuses the values of variables that the GraphQL specification refuses and gqlparser lets pass: text for
-// a number and a number for text, an Int of more than 32 bits, an enum value in other letters, and members that an input
-// type does not have.
-type strictVariables struct{ schema *ast.Schema }
-
-func (strictVariables) ExtensionName() string                   { return "StrictVariables" }
-func (strictVariables) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (s strictVariables) MutateOperationContext(_ context.Context, op *graphql.OperationContext) *gqlerror.Error {
+// checkVariables refuses the values of variables that the GraphQL specification refuses and gqlparser lets pass: text for a
+// number and a number for text, an Int of more than 32 bits, an enum value in other letters, and members that an input type
+// does not have.
+func checkVariables(schema *ast.Schema, op *graphql.OperationContext) *gqlerror.Error {
 	for _, definition := range op.Operation.VariableDefinitions {
-		if !s.fits(definition.Type, op.Variables[definition.Variable]) {
+		if !fits(schema, definition.Type, op.Variables[definition.Variable]) {
 			refused := fixedError(codeInput, badVariable)
 			refused.Path = ast.Path{ast.PathName("variable"), ast.PathName(definition.Variable)}
 			return refused
@@ -36,17 +31,17 @@ func (s strictVariables) MutateOperationContext(_ context.Context, op *graphql.O
 }
 
 // fits reports whether a value that gqlparser let pass is one of the type. Whether null is allowed has been checked.
-func (s strictVariables) fits(t *ast.Type, value any) bool {
+func fits(schema *ast.Schema, t *ast.Type, value any) bool {
 	if value == nil {
 		return true
 	}
 	if t.Elem != nil {
-		return s.itemsFit(t.Elem, reflect.ValueOf(value))
+		return itemsFit(schema, t.Elem, reflect.ValueOf(value))
 	}
-	definition := s.schema.Types[t.NamedType]
+	definition := schema.Types[t.NamedType]
 	switch definition.Kind {
 	case ast.InputObject:
-		return s.membersFit(definition, value)
+		return membersFit(schema, definition, value)
 	case ast.Enum:
 		name, ok := value.(string)
 		return ok && definition.EnumValues.ForName(name) != nil
@@ -56,19 +51,19 @@ func (s strictVariables) fits(t *ast.Type, value any) bool {
 }
 
 // itemsFit checks a list, which need not be of the type []any: gqlparser makes a single value a list of its own type.
-func (s strictVariables) itemsFit(item *ast.Type, list reflect.Value) bool {
+func itemsFit(schema *ast.Schema, item *ast.Type, list reflect.Value) bool {
 	for i := range list.Len() {
-		if !s.fits(item, list.Index(i).Interface()) {
+		if !fits(schema, item, list.Index(i).Interface()) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s strictVariables) membersFit(definition *ast.Definition, value any) bool {
+func membersFit(schema *ast.Schema, definition *ast.Definition, value any) bool {
 	for name, member := range value.(map[string]any) {
 		field := definition.Fields.ForName(name)
-		if field == nil || !s.fits(field.Type, member) {
+		if field == nil || !fits(schema, field.Type, member) {
 			return false
 		}
 	}

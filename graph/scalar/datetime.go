@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -27,7 +28,7 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 // rather than rounded, because a rounded bound would keep other jobs than the client meant.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	text, ok := v.(string)
-	if !ok || len(text) > len(layout) {
+	if !ok || len(text) > len(layout) || strings.Contains(text, ",") { // time.Parse takes a decimal comma
 		return time.Time{}, errNotDateTime
 	}
 	t, err := time.Parse("2006-01-02T15:04:05Z", text)

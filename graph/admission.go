@@ -1,0 +1,39 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// admission decides, at the two points that gqlgen has for it and under every transport, whether an operation is executed.
+type admission struct{ schema graphql.ExecutableSchema }
+
+// ExtensionName is gqlgen's name for it.
+func (admission) ExtensionName() string { return "Admission" }
+
+// Validate has nothing to check at the start.
+func (admission) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationParameters sees the document as text, before gqlgen does anything with it.
+func (admission) MutateOperationParameters(_ context.Context, params *graphql.RawParams) *gqlerror.Error {
+	return checkExtent(params.Query)
+}
+
+// MutateOperationContext sees the valid document and its variables, before anything is resolved.
+func (a admission) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
+	if refused := checkVariables(a.schema.Schema(), op); refused != nil {
+		return refused
+	}
+	return checkCost(ctx, a.schema, op)
+}
+
+// tooComplex refuses a document and says what was too much of what.
+func tooComplex(limit string, requested, allowed int) *gqlerror.Error {
+	refused := fixedError(codeTooComplex, "The operation asks for too much at once.")
+	refused.Extensions["limit"] = limit
+	refused.Extensions["requested"] = requested
+	refused.Extensions["allowed"] = allowed
+	return refused
+}

@@ -1,0 +1,81 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/auth"
+	"fencepost/internal/job"
+)
+
+func ownRequest(ctx context.Context, document string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(`{"query": "`+document+`"}`))
+	r.Header.Set("Content-Type", typeJSON)
+	return r.WithContext(auth.WithOwner(ctx, job.OwnerOf("ann")))
+}
+
+func TestAPanicOutsideOfResolversIsJSONToo(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := Config{Service: job.NewService(nil, job.Limits{}, nil), Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+	server := newServer(c)
+	server.AroundResponses(func(context.Context, graphql.ResponseHandler) *graphql.Response { panic("secret") })
+	w := httptest.NewRecorder()
+	newGate(c, server).ServeHTTP(w, ownRequest(t.Context(), "{__typename}"))
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+	require.JSONEq(t, `{"errors": [{"message": "The server failed to answer this.", "extensions": {"code": "INTERNAL"}}], "data": null}`, w.Body.String())
+	require.Contains(t, log.String(), "field=none")
+	require.NotContains(t, log.String(), "secret")
+}
+
+func TestAClientThatHasGoneGetsNoAnswer(t *testing.T) {
+	t.Parallel()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	w := httptest.NewRecorder()
+	NewHandler(Config{Service: job.NewService(nil, job.Limits{}, nil)}).ServeHTTP(w, ownRequest(gone, "{__typename}"))
+	require.Empty(t, w.Body.String())
+}
+
+func TestEveryRuleHasAText(t *testing.T) {
+	t.Parallel()
+	for rule := range validationRules().GetInner() {
+		require.Contains(t, ruleTexts, strings.TrimSuffix(rule, "WithoutSuggestions"))
+	}
+	require.NotContains(t, ruleTexts, "")
+}
+
+func TestLongDocumentsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	cache := newDocumentCache()
+	cache.Add(t.Context(), "short", nil)
+	long := strings.Repeat("x", 9<<10)
+	cache.Add(t.Context(), long, nil)
+	_, found := cache.Get(t.Context(), "short")
+	require.True(t, found)
+	_, found = cache.Get(t.Context(), long)
+	require.False(t, found)
+}
+
+func TestTheDefaultsAreSafe(t *testing.T) {
+	t.Parallel()
+	c := Config{}.withDefaults()
+	require.Equal(t, 10*time.Second, c.Timeout)
+	require.NotNil(t, c.Log)
+	require.False(t, c.Introspection)
+}
+
+func TestAdmissionIsNamedForGqlgen(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Admission", admission{}.ExtensionName())
+}
