@@ -1,0 +1,320 @@
+package rest_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+)
+
+func TestBodiesOfSubmissions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, row := range map[string]struct {
+		body string
+		code job.Code // "" is accepted
+	}{
+		"no records":               {`[]`, ""},
+		"64 levels":                {`[{"id":"a","x":` + nested(62) + `}]`, ""},
+		"at the limit":             {ofLength(1000), ""},
+		"at the limit of records":  {ofRecords(10), ""},
+		"every kind of value":      {`[{"id":"ä\n 😀","x":[null,true,-0.5e-3,{}]}]`, job.CodeInvalidRecord},
+		"surrogate pair":           {`[{"id":"\ud83d\ude00"}]`, ""},
+		"empty":                    {``, job.CodeInvalidJSON},
+		"malformed":                {`[{"id":"a"}`, job.CodeInvalidJSON},
+		"trailing bytes":           {`[] x`, job.CodeInvalidJSON},
+		"two documents":            {`[][]`, job.CodeInvalidJSON},
+		"an object":                {`{}`, job.CodeInvalidJSON},
+		"repeated member":          {`[{"id":"a","id":"b"}]`, job.CodeInvalidJSON},
+		"repeated member, escaped": {`[{"id":"a","x":{"b":1,"\u0062":2}}]`, job.CodeInvalidJSON},
+		"65 levels":                {`[{"id":"a","x":` + nested(63) + `}]`, job.CodeInvalidJSON},
+		"invalid UTF-8":            {"[{\"id\":\"\xff\"}]", job.CodeInvalidJSON},
+		"byte-order mark":          {"\ufeff[]", job.CodeInvalidJSON},
+		"NUL in a value":           {`[{"id":"a","x":"\u0000"}]`, job.CodeInvalidRecord},
+		"NUL in a name":            {`[{"id":"a","\u0000":1}]`, job.CodeInvalidRecord},
+		"lone surrogate":           {`[{"id":"a","x":"\ud800"}]`, job.CodeInvalidRecord},
+		"number out of range":      {`[{"id":"a","x":1e999999}]`, job.CodeInvalidRecord},
+		"record that is no object": {`[1]`, job.CodeInvalidRecord},
+		"id that is no string":     {`[{"id":1}]`, job.CodeInvalidRecord},
+		"blank id":                 {`[{"id":" "}]`, job.CodeInvalidRecord},
+		"id of 257 characters":     {`[{"id":"` + strings.Repeat("a", 257) + `"}]`, job.CodeInvalidRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{T: t, server: w.server}
+			a := w.submit(row.body, quoted(uuid.NewString()))
+			if row.code != "" {
+				a.refused(row.code)
+				return
+			}
+			a.require(http.StatusAccepted)
+		})
+	}
+}
+
+// nested is a value n levels deep.
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+func TestMediaTypesOfBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	submit := func(body string, fields ...string) answer {
+		return w.do(http.MethodPost, jobsPath, body, append(fields, "Idempotency-Key: "+quoted(uuid.NewString()))...)
+	}
+	for _, accepted := range []string{
+		"application/json", "Application/JSON", "application/json; charset=utf-8", `application/json;charset="UTF-8"`, "application/json; v=1",
+	} {
+		submit(batch, "Content-Type: "+accepted).require(http.StatusAccepted)
+	}
+	for _, refused := range []string{
+		"", "text/plain", "application/json; charset=iso-8859-1", "application/json; charset=utf-16", "application/ld+json", "application/json,text/plain",
+		"application/json; charset", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+	} {
+		a := submit(batch, "Content-Type: "+refused).refused(job.CodeUnsupportedMediaType)
+		require.Equal(t, "application/json", a.header.Get("Accept-Post"))
+		require.Empty(t, a.header.Get("Accept-Encoding"), "the coding was not the reason")
+	}
+	submit(batch, "Content-Type: application/json", "Content-Type: application/json").refused(job.CodeUnsupportedMediaType)
+	submit("", "Content-Type:").refused(job.CodeUnsupportedMediaType)
+	for _, coding := range []string{"gzip", "identity", "br, gzip"} {
+		a := submit(batch, "Content-Type: application/json", "Content-Encoding: "+coding).refused(job.CodeUnsupportedMediaType)
+		require.Equal(t, "identity", a.header.Get("Accept-Encoding"))
+	}
+}
+
+func TestCancellationTakesNoBodyOrAnEmptyObject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending() + "/cancellation"
+	key := `Idempotency-Key: "k"`
+	w.do(http.MethodPost, path, "", key).require(200)
+	w.do(http.MethodPost, path, "", key, "Content-Type: application/x-www-form-urlencoded").require(200)
+	w.post(path, "{}", `"k"`).require(200)
+	w.post(path, " {\n} ", `"k"`).require(200)
+	for _, body := range []string{" ", "null", "[]", `""`, "0", "{", "{} {}", `{"a":1}`, "\ufeff{}"} {
+		w.post(path, body, `"k"`).refused(job.CodeInvalidJSON)
+	}
+	w.do(http.MethodPost, path, "{}", key).refused(job.CodeUnsupportedMediaType)
+
+	chunked := func(body string, fields ...string) answer { return w.chunked(path, body, append(fields, key)...) }
+	chunked("").require(200)
+	chunked("{}", "Content-Type: application/json").require(200)
+	chunked("{}").refused(job.CodeUnsupportedMediaType)
+}
+
+// chunked posts a body without announcing its length.
+func (w *world) chunked(path, body string, fields ...string) answer {
+	w.Helper()
+	unknown := struct{ io.Reader }{strings.NewReader(body)}
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.server.URL+path, unknown)
+	require.NoError(w, err)
+	return w.send(r, fields...)
+}
+
+func TestBodiesAreBoundedWhateverTheyAnnounce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	json := "Content-Type: application/json"
+	w.chunked(jobsPath, ofLength(1000), json, `Idempotency-Key: "k"`).require(202)
+	a := w.chunked(jobsPath, ofLength(1001), json, `Idempotency-Key: "malformed`).refused(job.CodePayloadTooLarge)
+	require.Equal(t, "close", a.header.Get("Connection"))
+
+	// Nothing of this body is ever sent, so an answer means that the server did not wait for it.
+	unread := w.raw("POST " + jobsPath + " HTTP/1.1\r\nHost: localhost\r\n" + basic("alice") + "\r\n" + json +
+		"\r\nContent-Length: 1001\r\n\r\n").refused(job.CodePayloadTooLarge)
+	require.Equal(t, "close", unread.header.Get("Connection"))
+
+	broken := w.raw("POST " + jobsPath + " HTTP/1.1\r\nHost: localhost\r\n" + basic("alice") + "\r\n" + json +
+		"\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n").refused(job.CodeInvalidJSON)
+	require.Equal(t, "close", broken.header.Get("Connection"))
+}
+
+// TestChecksComeInTheOrderOfTheContract sends requests that fail several checks: the earliest one answers.
+func TestChecksComeInTheOrderOfTheContract(t *testing.T) {
+	t.Parallel()
+	faults := []struct {
+		code   job.Code
+		fields []string
+		body   string
+	}{
+		{code: job.CodeAuthenticationRequired, fields: []string{"Authorization:"}},
+		{code: job.CodeRateLimited},
+		{code: job.CodeNotAcceptable, fields: []string{"Accept: image/png"}},
+		{code: job.CodeUnsupportedMediaType, fields: []string{"Content-Type: text/plain"}},
+		{code: job.CodePayloadTooLarge, body: ofLength(2000)},
+		{code: job.CodeInvalidIdempotencyKey, fields: []string{`Idempotency-Key: "`}},
+		{code: job.CodeInvalidJSON, body: "{]"},
+		{code: job.CodeJobNotFound},
+	}
+	w, strict := newWorld(t), newWorld(t, limited...)
+	strict.replay(jobsPath+"/x", batch, `"k"`)
+	for first := range faults {
+		server, body := w, batch
+		fields := map[string]string{"Content-Type": "application/json", "Idempotency-Key": `"k"`}
+		for _, fault := range faults[first:] {
+			if fault.code == job.CodeRateLimited {
+				server = strict
+			}
+			if fault.body != "" && (body == batch) {
+				body = fault.body
+			}
+			for _, field := range fault.fields {
+				name, value, _ := strings.Cut(field, ":")
+				fields[name] = value
+			}
+		}
+		var lines []string
+		for name, value := range fields {
+			lines = append(lines, name+":"+value)
+		}
+		server.do(http.MethodPost, jobsPath+"/x/replays", body, lines...).refused(faults[first].code)
+	}
+	w.cancel(jobsPath+"/x", "").refused(job.CodeCancellationKeyRequired)
+	w.post(jobsPath+"/x/cancellation", "[", "").refused(job.CodeCancellationKeyRequired)
+	w.post(jobsPath+"/x/cancellation", "[", `"k"`).refused(job.CodeInvalidJSON)
+	w.get(jobsPath + "/x/lineage?limit=0").refused(job.CodeInvalidPageRequest)
+	strict.do(http.MethodDelete, jobsPath, "").refused(job.CodeMethodNotAllowed)
+}
+
+func TestAcceptIsNegotiated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	for accept, ok := range map[string]bool{
+		"":                                  true,
+		"*/*":                               true,
+		"application/*":                     true,
+		"application/json":                  true,
+		"APPLICATION/JSON":                  true,
+		"application/json; charset=utf-8":   true,
+		"text/html, application/json;q=0.1": true,
+		"text/html;q=1, */*;q=0.001":        true,
+		"application/json;q=0":              false,
+		"application/json;q=0, */*":         false,
+		"application/*;q=0, */*":            false,
+		"text/html":                         false,
+		"application/problem+json":          false,
+		"*/*;q=0":                           false,
+		"nonsense":                          false,
+		"application/json;q=2":              false,
+		"application/ld+json":               false,
+		`text/html;a="b,c", application/json;q=1`: true,
+	} {
+		a := w.get(path, "Accept: "+accept)
+		require.Equal(t, "Accept", a.header.Get("Vary"))
+		if ok {
+			require.Equal(t, "application/json", a.require(200).header.Get("Content-Type"), accept)
+		} else {
+			a.refused(job.CodeNotAcceptable)
+		}
+	}
+	w.get(path, "Accept: text/html", "Accept: application/json").require(200)
+	w.get(path+"/provenance", "Accept: application/json").refused(job.CodeNotAcceptable)
+	export := w.get(path+"/provenance", "Accept: application/ld+json;q=0.9, application/json;q=0").require(200)
+	require.Equal(t, "application/ld+json", export.header.Get("Content-Type"))
+	w.submit(batch, `"k"`, "Accept: text/html").refused(job.CodeNotAcceptable)
+	require.Len(t, w.get(jobsPath).ids(), 1, "nothing was submitted for an answer that nobody would read")
+}
+
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	for _, target := range []string{jobsPath, path, path + "/lineage", path + "/provenance", "/livez", "/readyz", "/openapi.json", "/openapi.yaml", path + "x", "/nothing"} {
+		get, head := w.get(target), w.do(http.MethodHead, target, "")
+		require.Equal(t, get.status, head.status, target)
+		require.Empty(t, head.body, target)
+		get.header.Del("Date")
+		head.header.Del("Date")
+		require.Equal(t, get.header, head.header, target)
+	}
+	head := w.do(http.MethodHead, path, "")
+	w.do(http.MethodHead, path, "", "If-None-Match: "+head.header.Get("ETag")).require(304)
+	w.do(http.MethodHead, path+"/replays", "").require(405)
+}
+
+func TestOptionsListTheMethods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	for target, want := range map[string][2]string{
+		jobsPath:               {"GET, HEAD, POST, OPTIONS", "application/json"},
+		path:                   {"GET, HEAD, OPTIONS", ""},
+		path + "/cancellation": {"POST, OPTIONS", "application/json"},
+		path + "/replays":      {"POST, OPTIONS", "application/json"},
+		path + "/lineage":      {"GET, HEAD, OPTIONS", ""},
+		path + "/provenance":   {"GET, HEAD, OPTIONS", ""},
+		"/openapi.json":        {"GET, HEAD, OPTIONS", ""},
+		"/livez":               {"GET, HEAD, OPTIONS", ""},
+	} {
+		a := w.do(http.MethodOptions, target, "").require(http.StatusNoContent)
+		require.Equal(t, want, [2]string{a.header.Get("Allow"), a.header.Get("Accept-Post")}, target)
+		require.Empty(t, a.body)
+		require.Empty(t, a.header.Get("Content-Type"))
+		require.Equal(t, want[0], w.do("PROPFIND", target, "").refused(job.CodeMethodNotAllowed).header.Get("Allow"))
+	}
+	w.do(http.MethodOptions, unknownPath, "").refused(job.CodeRouteNotFound)
+	w.do(http.MethodOptions, jobsPath, "", "Authorization:").refused(job.CodeAuthenticationRequired)
+}
+
+func TestPathsAreMatchedExactly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	for _, target := range []string{
+		"/", "/api", "/api/", "/api/etl", "/api/etl/", unknownPath, jobsPath + "/", jobsPath + "//", path + "/",
+		path + "/lineage/", path + "//lineage", path + "/nothing", "//api/etl/jobs", "/api//etl/jobs", "/api/etl/./jobs",
+		"/api/etl/x/../jobs", "/api/etl/x/%2e%2e/jobs", "/api/etl/j%6fbs", "/api%2Fetl%2Fjobs", "/api/etl/jobs;a=b", "/API/etl/jobs",
+		"/metrics", "/livez/", "/openapi.json/", "/../../etc/passwd", "/api/etl/%00", "/api/etl/%ff", "/api/etl/a%0d%0ab",
+		"/.git/config", "/api/etl/!$&'()*+,;=:@",
+	} {
+		a := w.rawGet(target).require(404)
+		a.path = strings.Replace(a.path, "//api", "/.//api", 1) // or it would be a URI of the host "api"
+		a.refused(job.CodeRouteNotFound)
+		require.Empty(t, a.header.Get("Location"))
+	}
+	a := w.rawGet(`/a[b]"<c>` + "\xff?secret=1").require(404)
+	require.Equal(t, "/a%5Bb%5D%22%3Cc%3E%FF", a.members()["instance"], "a valid URI reference")
+	w.rawGet("http://localhost" + path).require(200) // the absolute form of a target (RFC 9112 section 3.2.2)
+	w.get(unknownPath, "Authorization:").refused(job.CodeAuthenticationRequired)
+	w.get("/nothing", "Authorization:").refused(job.CodeRouteNotFound)
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := strings.TrimPrefix(basic("alice"), "Authorization: Basic ")
+	w.get(jobsPath, "Authorization: basic "+good).require(200)
+	var first answer
+	for i, field := range []string{
+		"Authorization:", "Authorization: Basic", "Authorization: Basic %%%", "Authorization: Basic YWxpY2U=", "Authorization: Bearer " + good,
+		"Authorization: Basic YWxpY2U6d3Jvbmc=", "Authorization: Basic Y2Fyb2w6d3Jvbmc=", "Authorization: Basic /////w==",
+		"Authorization: Basic YWwAaWNlOng=",
+	} {
+		a := w.get(jobsPath, field).refused(job.CodeAuthenticationRequired)
+		a.header.Del("Date")
+		if i == 0 {
+			first = a
+		}
+		require.Equal(t, first.header, a.header)
+		require.Equal(t, first.body, a.body)
+	}
+	w.raw("GET " + jobsPath + " HTTP/1.1\r\nHost: x\r\n" + basic("alice") + "\r\n" + basic("alice") + "\r\n\r\n").
+		refused(job.CodeAuthenticationRequired)
+	// The body is never asked for: the first thing that comes back is the refusal, not 100 Continue.
+	w.raw("POST " + jobsPath + " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n").
+		refused(job.CodeAuthenticationRequired)
+}
+
+func TestHealthNeedsNoCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, path := range []string{"/livez", "/readyz"} {
+		require.Equal(t, `{"status":"ok"}`, w.get(path, "Authorization:").require(200).body)
+	}
+	newWorld(t, unreachable...).get("/livez", "Authorization:").require(200)
+}

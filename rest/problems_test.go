@@ -1,0 +1,340 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/ratelimit"
+)
+
+// TestEveryProblemCode provokes each row of the contract's table of problems, at every operation that can meet it.
+func TestEveryProblemCode(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name    string
+		code    job.Code
+		options []func(*setup)
+		provoke func(*world) answer
+		fields  map[string]string // that the answer must carry
+	}{
+		{name: "submission that is no array", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
+			return w.submit(`{"id":"a"}`, `"k"`)
+		}},
+		{name: "replay that is no array", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), `[`, `"k"`)
+		}},
+		{name: "cancellation with a body that says something", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
+			return w.post(w.pending()+"/cancellation", `{"reason":"none"}`, `"k"`)
+		}},
+		{name: "malformed submission key", code: job.CodeInvalidIdempotencyKey, provoke: func(w *world) answer {
+			return w.submit(batch, `"k`)
+		}},
+		{name: "malformed cancellation key", code: job.CodeInvalidIdempotencyKey, provoke: func(w *world) answer {
+			return w.cancel(w.pending(), `"k`)
+		}},
+		{name: "malformed replay key", code: job.CodeInvalidIdempotencyKey, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), batch, `"k`)
+		}},
+		{name: "no submission key", code: job.CodeSubmissionKeyRequired, provoke: func(w *world) answer {
+			return w.submit(batch, "")
+		}},
+		{name: "no cancellation key", code: job.CodeCancellationKeyRequired, provoke: func(w *world) answer {
+			return w.cancel(w.pending(), "")
+		}},
+		{name: "no replay key", code: job.CodeReplayKeyRequired, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), batch, "")
+		}},
+		{name: "bad page of jobs", code: job.CodeInvalidPageRequest, provoke: func(w *world) answer {
+			return w.get(jobsPath + "?limit=101")
+		}},
+		{name: "bad page of a lineage", code: job.CodeInvalidPageRequest, provoke: func(w *world) answer {
+			return w.get(w.pending() + "/lineage?cursor=x")
+		}},
+		{
+			name: "no credential", code: job.CodeAuthenticationRequired,
+			fields:  map[string]string{"WWW-Authenticate": `Basic realm="fencepost", charset="UTF-8"`},
+			provoke: func(w *world) answer { return w.get(jobsPath, "Authorization:") },
+		},
+		{name: "absent job", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.get(jobsPath + "/" + uuid.NewString())
+		}},
+		{name: "absent job to cancel", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.cancel(jobsPath+"/"+uuid.NewString(), `"k"`)
+		}},
+		{name: "absent source", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.replay(jobsPath+"/"+uuid.NewString(), batch, `"k"`)
+		}},
+		{name: "absent lineage", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.get(jobsPath + "/" + uuid.NewString() + "/lineage")
+		}},
+		{name: "absent provenance", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.get(jobsPath + "/" + uuid.NewString() + "/provenance")
+		}},
+		{name: "unknown route", code: job.CodeRouteNotFound, provoke: func(w *world) answer {
+			return w.get(unknownPath)
+		}},
+		{
+			name: "method of no route", code: job.CodeMethodNotAllowed,
+			fields:  map[string]string{"Allow": "GET, HEAD, POST, OPTIONS"},
+			provoke: func(w *world) answer { return w.do("DELETE", jobsPath, "") },
+		},
+		{
+			name: "reading a cancellation", code: job.CodeMethodNotAllowed,
+			fields:  map[string]string{"Allow": "POST, OPTIONS"},
+			provoke: func(w *world) answer { return w.get(w.pending() + "/cancellation") },
+		},
+		{
+			name: "representation that there is not", code: job.CodeNotAcceptable,
+			fields:  map[string]string{"Vary": "Accept"},
+			provoke: func(w *world) answer { return w.get(jobsPath, "Accept: text/html") },
+		},
+		{
+			name: "undecided submission", code: job.CodeSubmissionInProgress, options: impatient,
+			fields: map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer {
+				w.submit(batch, `"k"`).require(202)
+				w.hold("DELETE FROM etl_job_records")
+				return w.submit(batch, `"k"`)
+			},
+		},
+		{
+			name: "undecided cancellation", code: job.CodeCancellationInProgress, options: impatient,
+			fields: map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer {
+				path := w.pending()
+				w.hold("SELECT FROM etl_job_records FOR UPDATE")
+				return w.cancel(path, `"k"`)
+			},
+		},
+		{
+			name: "undecided replay", code: job.CodeReplayInProgress, options: impatient,
+			fields: map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer {
+				path := w.cancelled()
+				w.hold("SELECT FROM etl_job_records FOR UPDATE")
+				return w.replay(path, batch, `"k"`)
+			},
+		},
+		{name: "cancelling a succeeded job", code: job.CodeAlreadySucceeded, provoke: func(w *world) answer {
+			return w.cancel(w.succeeded(), `"k"`)
+		}},
+		{name: "cancelling a failed job", code: job.CodeAlreadyFailed, provoke: func(w *world) answer {
+			return w.cancel(w.failed(), `"k"`)
+		}},
+		{name: "replaying a pending job", code: job.CodeReplaySourceActive, provoke: func(w *world) answer {
+			return w.replay(w.pending(), batch, `"k"`)
+		}},
+		{name: "replaying a running job", code: job.CodeReplaySourceActive, provoke: func(w *world) answer {
+			return w.replay(w.running(), batch, `"k"`)
+		}},
+		{name: "replaying a succeeded job", code: job.CodeReplaySourceSucceeded, provoke: func(w *world) answer {
+			return w.replay(w.succeeded(), batch, `"k"`)
+		}},
+		{name: "replaying the last generation", code: job.CodeReplayGenerationExhausted, provoke: func(w *world) answer {
+			return w.replay(w.exhausted(), batch, `"k"`)
+		}},
+		{
+			name: "submission too long", code: job.CodePayloadTooLarge,
+			fields:  map[string]string{"Connection": "close"},
+			provoke: func(w *world) answer { return w.submit(ofLength(1001), `"k"`) },
+		},
+		{name: "replay too long", code: job.CodePayloadTooLarge, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), ofLength(1001), `"k"`)
+		}},
+		{name: "cancellation too long", code: job.CodePayloadTooLarge, provoke: func(w *world) answer {
+			return w.post(w.pending()+"/cancellation", ofLength(1001), `"k"`)
+		}},
+		{name: "submission of too many records", code: job.CodeBatchTooLarge, provoke: func(w *world) answer {
+			return w.submit(ofRecords(11), `"k"`)
+		}},
+		{name: "replay of too many records", code: job.CodeBatchTooLarge, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), ofRecords(11), `"k"`)
+		}},
+		{
+			name: "submission of another type", code: job.CodeUnsupportedMediaType,
+			fields: map[string]string{"Accept-Post": "application/json"},
+			provoke: func(w *world) answer {
+				return w.do("POST", jobsPath, batch, "Content-Type: text/plain", `Idempotency-Key: "k"`)
+			},
+		},
+		{
+			name: "cancellation of another type", code: job.CodeUnsupportedMediaType,
+			fields: map[string]string{"Accept-Post": "application/json"},
+			provoke: func(w *world) answer {
+				return w.do("POST", w.pending()+"/cancellation", "{}", "Content-Type: text/plain", `Idempotency-Key: "k"`)
+			},
+		},
+		{
+			name: "encoded replay", code: job.CodeUnsupportedMediaType,
+			fields: map[string]string{"Accept-Post": "application/json", "Accept-Encoding": "identity"},
+			provoke: func(w *world) answer {
+				return w.replay(w.cancelled(), batch, `"k"`, "Content-Encoding: gzip")
+			},
+		},
+		{name: "submission of a record without id", code: job.CodeInvalidRecord, provoke: func(w *world) answer {
+			return w.submit(`[{"name":"a"}]`, `"k"`)
+		}},
+		{name: "replay of a record without id", code: job.CodeInvalidRecord, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), `[{"name":"a"}]`, `"k"`)
+		}},
+		{name: "submission key reused", code: job.CodeSubmissionKeyReused, provoke: func(w *world) answer {
+			w.submit(batch, `"k"`).require(202)
+			return w.submit(batch+" ", `"k"`)
+		}},
+		{name: "cancellation under another key", code: job.CodeCancellationKeyReused, provoke: func(w *world) answer {
+			return w.cancel(w.cancelled(), `"another"`)
+		}},
+		{name: "replay key reused for another source", code: job.CodeReplayKeyReused, provoke: func(w *world) answer {
+			w.replay(w.cancelled(), batch, `"k"`).require(202)
+			return w.replay(w.cancelled(), batch, `"k"`)
+		}},
+		{name: "replay key reused for other bytes", code: job.CodeReplayKeyReused, provoke: func(w *world) answer {
+			source := w.cancelled()
+			w.replay(source, batch, `"k"`).require(202)
+			return w.replay(source, batch+" ", `"k"`)
+		}},
+		{name: "replay of other bytes", code: job.CodeReplayPayloadMismatch, provoke: func(w *world) answer {
+			return w.replay(w.cancelled(), batch+" ", `"k"`)
+		}},
+		{
+			name: "submitting too often", code: job.CodeRateLimited, options: limited,
+			fields:  map[string]string{"Retry-After": "10"},
+			provoke: func(w *world) answer { w.pending(); return w.submit(batch, `"k"`) },
+		},
+		{
+			name: "cancelling too often", code: job.CodeRateLimited, options: limited,
+			fields:  map[string]string{"Retry-After": "10"},
+			provoke: func(w *world) answer { return w.cancel(w.cancelled(), `"k"`) },
+		},
+		{
+			name: "replaying too often", code: job.CodeRateLimited, options: limited,
+			fields: map[string]string{"Retry-After": "10"},
+			provoke: func(w *world) answer {
+				source := w.cancelled()
+				w.replay(source, batch, `"k"`).require(202)
+				return w.replay(source, batch, `"k"`)
+			},
+		},
+		{name: "fault in the database", code: job.CodeInternalError, provoke: func(w *world) answer {
+			w.exec("ALTER TABLE etl_job_records RENAME COLUMN created_at TO made_at")
+			return w.get(jobsPath)
+		}},
+		{
+			name: "panic", code: job.CodeInternalError,
+			options: []func(*setup){func(s *setup) { s.limiter = panicking{} }},
+			provoke: func(w *world) answer { return w.submit(batch, `"k"`) },
+		},
+		{
+			name: "unreachable database", code: job.CodeDatabaseUnavailable, options: unreachable,
+			fields:  map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer { return w.get(jobsPath) },
+		},
+		{
+			name: "not ready", code: job.CodeDatabaseUnavailable, options: unreachable,
+			fields:  map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer { return w.get("/readyz", "Authorization:") },
+		},
+		{
+			name: "no free connection", code: job.CodeDatabaseUnavailable,
+			options: []func(*setup){func(s *setup) { s.connections, s.callTimeout = 1, 50*time.Millisecond }},
+			fields:  map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer { w.hold("SELECT"); return w.submit(batch, `"k"`) },
+		},
+		{
+			name: "out of time", code: job.CodeDatabaseUnavailable,
+			options: []func(*setup){func(s *setup) { s.timeout = 300 * time.Millisecond }},
+			fields:  map[string]string{"Retry-After": "1"},
+			provoke: func(w *world) answer { w.hold("LOCK TABLE etl_job_records"); return w.get(jobsPath) },
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			a := row.provoke(newWorld(t, row.options...)).refused(row.code)
+			for name, value := range row.fields {
+				require.Equal(t, value, a.header.Get(name), name)
+			}
+			require.Equal(t, row.fields["Retry-After"], a.header.Get("Retry-After"), "only where waiting helps")
+		})
+	}
+}
+
+// impatient gives up on a row that is held almost at once.
+var impatient = []func(*setup){func(s *setup) { s.lockTimeout = 10 * time.Millisecond }}
+
+// limited allows one write of each kind in ten seconds, on a clock that stands still.
+var limited = []func(*setup){func(s *setup) {
+	s.limiter = ratelimit.New(ratelimit.Rates{Submit: 0.1, Cancel: 0.1, Replay: 0.1}, func() time.Time { return time.Unix(1e9, 0) })
+}}
+
+// unreachable names a port on which nothing listens.
+var unreachable = []func(*setup){func(s *setup) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	s.databaseURL = "postgres://nobody@" + listener.Addr().String() + "/none"
+	if err := listener.Close(); err != nil {
+		panic(err)
+	}
+}}
+
+// panicking is a limiter with a fault.
+type panicking struct{}
+
+func (panicking) Allow(job.Owner, job.Operation) (time.Duration, bool) { panic(errors.New("canary")) }
+
+// ofLength is a batch of n bytes.
+func ofLength(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
+
+// ofRecords is a batch of n records.
+func ofRecords(n int) string { return "[" + strings.Repeat(`{"id":"a"},`, n-1) + `{"id":"a"}]` }
+
+// TestForeignAbsentAndMalformedIDsAreOneAnswer compares the answers byte for byte, and how often each one
+// went to the database.
+func TestForeignAbsentAndMalformedIDsAreOneAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	foreign := w.do(http.MethodPost, jobsPath, batch, basic("bob"), "Content-Type: application/json", `Idempotency-Key: "k"`)
+	known := idIn(foreign.require(202).header.Get("Location"))
+	const tail = "0000-7000-8000-000000000001"
+	ids := []string{
+		known, uuid.NewString(), uuid.Nil.String(), "x", strings.ToUpper(uuid.NewString()), "{" + uuid.NewString() + "}",
+		"urn:uuid:" + uuid.NewString(), strings.ReplaceAll(uuid.NewString(), "-", ""), "x" + uuid.NewString() + "x",
+		"%00", "%ff", "%2F", "..%2F", "%2e%2e", "0199c2f0-" + tail + ";a=b", "'", "*", strings.Repeat("a", 2000),
+	}
+	for name, ask := range map[string]func(path string) answer{
+		"get":        func(path string) answer { return w.get(path) },
+		"lineage":    func(path string) answer { return w.get(path + "/lineage") },
+		"provenance": func(path string) answer { return w.get(path + "/provenance") },
+		"cancel":     func(path string) answer { return w.cancel(path, `"k"`) },
+		"replay":     func(path string) answer { return w.replay(path, batch, `"k"`) },
+		"any tag":    func(path string) answer { return w.get(path, "If-None-Match: *") },
+	} {
+		var first answer
+		var firstCalls int64
+		for i, id := range ids {
+			before := w.pool.Stat().AcquireCount()
+			a := ask(jobsPath + "/" + id)
+			calls := w.pool.Stat().AcquireCount() - before
+			a.header.Del("Date")
+			a.body = strings.Replace(a.body, `"instance":"`+a.path+`"`, `"instance":""`, 1)
+			a.header.Del("Content-Length") // instance is part of the body
+			if i == 0 {
+				first, firstCalls = a, calls
+			}
+			require.Equal(t, firstCalls, calls, "%s %s", name, id)
+			require.Equal(t, job.CodeJobNotFound.Define().Status, a.status, "%s %s", name, id)
+			require.Equal(t, first.header, a.header, "%s %s", name, id)
+			require.Equal(t, first.body, a.body, "%s %s", name, id)
+		}
+	}
+}
