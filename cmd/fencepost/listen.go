@@ -72,11 +72,14 @@ func (o *adminOptions) check() error {
 	return nil
 }
 
-// loopback reports whether only this machine can connect to an address.
+// loopback reports whether only this machine can connect to an address, or nobody, because it is malformed.
 func loopback(address string) bool {
-	host, _, _ := net.SplitHostPort(address) // a malformed address fails when it is listened on
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "localhost" {
+		return true
+	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && ip.IsLoopback()
 }
 
 // door is a server on its listener.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,13 +107,10 @@ func appliedAt(m postgres.Migration) string {
 	return m.AppliedAt.UTC().Format(time.RFC3339)
 }
 
-// report prints the version that a migration, whether it failed or not, has led to.
-func report(cmd *cobra.Command, url string, err error) error {
-	if err != nil {
-		return err
-	}
+// report prints the version that a migration has led to, unless it failed.
+func report(cmd *cobra.Command, url string, failure error) error {
 	current, _, err := versions(cmd.Context(), url)
-	if err != nil {
+	if err := cmp.Or(failure, err); err != nil {
 		return err
 	}
 	cmd.Printf("The schema is at version %d.\n", current)

@@ -111,4 +111,6 @@ func (o *logOptions) register(flags *pflag.FlagSet) {
 	flags.Var(choice{&o.level, telemetry.LogLevels}, "log-level", "least level of the log lines")
 }
 
-func (o *logOptions) logger(sh shell) *slog.Logger { return telemetry.NewLogger(sh.stderr, o.format, o.level) }
+func (o *logOptions) logger(sh shell) *slog.Logger {
+	return telemetry.NewLogger(sh.stderr, o.format, o.level)
+}

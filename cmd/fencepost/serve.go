@@ -107,4 +107,5 @@ func announce(w io.Writer, public, admin *door, s site) {
 	if s.password != "" {
 		fmt.Fprintf(w, "  Sign in as %q with the password %s (shown only now)\n", operator, s.password)
 	}
+	fmt.Fprintln(w, "Ctrl-C stops it.")
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFlagWinsOverEnvironmentAndEnvironmentOverDefault(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	given := flags.String("from-flag", "default", "")
+	twin := flags.String("from-environment", "default", "")
+	empty := flags.String("from-default", "default", "")
+	to := flags.String("to", "default", "")
+	require.NoError(t, flags.Parse([]string{"--from-flag", "flag"}))
+	e := env{
+		"FENCEPOST_FROM_FLAG":        "environment",
+		"FENCEPOST_FROM_ENVIRONMENT": "environment",
+		"FENCEPOST_FROM_DEFAULT":     "",
+		"FENCEPOST_TO":               "environment",
+	}
+	require.NoError(t, applyEnvironment(flags, e.lookup))
+
+	require.Equal(t, "flag", *given)
+	require.Equal(t, "environment", *twin)
+	require.Equal(t, "default", *empty)
+	require.Equal(t, "default", *to, "what is about one call has no twin")
+}
+
+func TestBadTwinIsRefusedByNameWithoutItsValue(t *testing.T) {
+	t.Parallel()
+	o := invoke(t, env{"FENCEPOST_WORKERS": "secret", "FENCEPOST_LOG_FORMAT": "secret"}, nil, "serve")
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.stderr, "FENCEPOST_WORKERS (--workers): must be from 0 to 256")
+	require.Contains(t, o.stderr, "FENCEPOST_LOG_FORMAT (--log-format): must be one of text, json")
+	require.NotContains(t, o.stderr, "secret")
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		require.True(t, cmd.HasSubCommands() || cmd.HasExample(), "%s has an example", cmd.CommandPath())
+		o := invoke(t, nil, nil, append(path(cmd), "--help")...)
+		require.Equal(t, 0, o.code)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			require.Contains(t, o.stdout, "--"+f.Name)
+			if f.Name != "to" && f.Name != "password-stdin" && f.Name != "help" {
+				require.Contains(t, o.stdout, "["+environmentName(f)+"]")
+			}
+		})
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	walk(newRootCommand(shell{}))
+}
+
+func path(cmd *cobra.Command) []string {
+	if !cmd.HasParent() {
+		return nil
+	}
+	return append(path(cmd.Parent()), cmd.Name())
+}
+
+func TestUnknownCommandAndFlagAreRefused(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, refused(t, "swerve"), "unknown command")
+	require.Contains(t, refused(t, "serve", "--prot", "1"), "--prot")
+	require.Contains(t, refused(t, "serve", "twice"), "twice")
+}
+
+func TestVersionNamesTheProgramAndThePlatform(t *testing.T) {
+	t.Parallel()
+	o := invoke(t, nil, nil, "version")
+	require.Equal(t, 0, o.code)
+	require.Regexp(t, `^fencepost \S+ \(go\S+, \w+/\w+\)\n$`, o.stdout)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestValueOutOfRangeStopsTheStartAndNamesFlagAndRange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ flag, low, high, span string }{
+		{"--workers", "-1", "257", "from 0 to 256"},
+		{"--pool-size", "1", "1001", "from 2 to 1000"},
+		{"--lock-timeout", "9ms", "61s", "from 10ms to 1m0s"},
+		{"--lease-duration", "999ms", "24h1s", "from 1s to 24h0m0s"},
+		{"--poll-interval", "9ms", "61m", "from 10ms to 1h0m0s"},
+		{"--max-attempts", "0", "101", "from 1 to 100"},
+		{"--retry-backoff", "1ms", "16m", "from 10ms to 15m0s"},
+		{"--drain-timeout", "-1s", "61m", "from 0s to 1h0m0s"},
+		{"--max-payload-bytes", "0", "67108865", "from 1 to 67108864"},
+		{"--max-batch-records", "0", "100001", "from 1 to 100000"},
+		{"--rate-limit-submit", "-0.1", "1000001", "from 0 to 1e+06"},
+		{"--rate-limit-cancel", "-0.1", "NaN", "from 0 to 1e+06"},
+		{"--rate-limit-replay", "-0.1", "+Inf", "from 0 to 1e+06"},
+	} {
+		for _, value := range []string{c.low, c.high, "x"} {
+			message := refused(t, "serve", c.flag+"="+value)
+			require.Contains(t, message, c.flag)
+			require.Contains(t, message, "must be "+c.span)
+		}
+	}
+}
+
+func TestBoundsAreWithinTheRange(t *testing.T) {
+	t.Parallel()
+	var n int
+	v := ranged[int]{&n, bounds[int]{1, 3}, "int", func(s string) (int, error) { return len(s), nil }}
+	require.NoError(t, v.Set("*"))
+	require.Equal(t, 1, n)
+	require.NoError(t, v.Set("***"))
+	require.Equal(t, 3, n)
+}
+
+func TestValueThatIsNotOnTheListStopsTheStartAndNamesTheList(t *testing.T) {
+	t.Parallel()
+	message := refused(t, "serve", "--log-level=loud")
+	require.Contains(t, message, "--log-level")
+	require.Contains(t, message, "must be one of debug, info, warn, error")
+}
+
+func TestPoolMustBeLargerThanTheWorkers(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"serve", "work"} {
+		message := refused(t, command, "--database-url", "postgres://unused", "--workers=4", "--pool-size=4")
+		require.Contains(t, message, "--pool-size must be more than --workers")
+	}
+}
