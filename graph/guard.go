@@ -17,7 +17,7 @@ type extent struct {
 }
 
 // The greatest extent of an operation. The introspection query of GraphiQL needs a depth of 15.
-var maxExtent = extent{depth: 15, roots: 20, selections: 1000, aliases: 50, directives: 50}
+var maxExtent = extent{depth: 15, roots: 20, selections: 500, aliases: 50, directives: 50}
 
 const (
 	maxTokens     = 5000

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,9 @@ func toFilter(f *model.JobFilter) job.Filter {
 		Replay: f.Replay, Unresolved: f.Unresolved, CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore,
 	}
 	for _, status := range f.Status {
-		filter.Statuses = append(filter.Statuses, job.Status(status))
+		if !slices.Contains(filter.Statuses, job.Status(status)) { // however often a client repeats one
+			filter.Statuses = append(filter.Statuses, job.Status(status))
+		}
 	}
 	return filter
 }

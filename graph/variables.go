@@ -50,8 +50,14 @@ func fits(schema *ast.Schema, t *ast.Type, value any) bool {
 	}
 }
 
+// maxItems bounds a list, which every field that takes the variable reads again. No list of the schema needs a tenth of it.
+const maxItems = 100
+
 // itemsFit checks a list, which need not be of the type []any: gqlparser makes a single value a list of its own type.
 func itemsFit(schema *ast.Schema, item *ast.Type, list reflect.Value) bool {
+	if list.Len() > maxItems {
+		return false
+	}
 	for i := range list.Len() {
 		if !fits(schema, item, list.Index(i).Interface()) {
 			return false
