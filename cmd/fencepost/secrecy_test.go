@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/auth"
+	"fencepost/internal/pgtest"
+)
+
+// mark is part of everything that must not leave: the principal, the password, the keys, the payloads, and so the text of
+// the errors that the load statement meets.
+const mark = "canary"
+
+// markedLoad fails on a number that is none, with an error that quotes it, and takes its time when it is told to.
+const markedLoad = `
+INSERT INTO processed_data
+SELECT @owner::bytea, @job_record_id::uuid, (record ->> 'number')::integer, 'canary', record
+FROM jsonb_array_elements(@records::jsonb) AS record, pg_sleep((record ->> 'seconds')::integer)`
+
+// markedServer is a server whose answers are kept.
+type markedServer struct {
+	*process
+	t        *testing.T
+	database *pgx.Conn
+	answers  strings.Builder
+	secrets  []string
+	jobs     []string
+}
+
+func startMarked(t *testing.T) *markedServer {
+	t.Helper()
+	url, dir := pgtest.URL(t), t.TempDir()
+	users, load := filepath.Join(dir, "users"), filepath.Join(dir, "load.sql")
+	require.NoError(t, auth.Add(users, mark+"-principal", mark+"-password"))
+	require.NoError(t, os.WriteFile(load, []byte(markedLoad), 0o600))
+	database, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = database.Close(t.Context()) })
+	p := start(t, nil, serveIsReady, "serve", "--database-url", url, "--users-file", users, "--load-sql-file", load,
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "debug")
+	return &markedServer{process: p, t: t, database: database, secrets: []string{mark}}
+}
+
+// post sends a request with a marked key and keeps its answer.
+func (s *markedServer) post(path, key, body string) answer {
+	s.t.Helper()
+	a := callAs(s.t, http.DefaultClient, mark+"-principal", mark+"-password", http.MethodPost, s.api+path, body,
+		"Idempotency-Key", `"`+mark+" "+key+`"`)
+	fmt.Fprintln(&s.answers, a.status, a.header, string(a.body))
+	return a
+}
+
+// submit makes a job and waits until the database has it in a status.
+func (s *markedServer) submit(record, status string) (path string) {
+	s.t.Helper()
+	a := s.post("/api/etl/jobs", status, "["+record+"]")
+	require.Equal(s.t, http.StatusAccepted, a.status)
+	path = a.header.Get("Location")
+	id := path[strings.LastIndex(path, "/")+1:]
+	s.jobs = append(s.jobs, id)
+	require.Eventually(s.t, func() bool {
+		var found string
+		err := s.database.QueryRow(s.t.Context(), "SELECT job_status FROM etl_job_records WHERE job_record_id = $1", id).Scan(&found)
+		return err == nil && found == status
+	}, patience, patience/1000)
+	s.noteIdentities()
+	return path
+}
+
+// noteIdentities remembers the hashes and lease ids that the database holds now, in the forms that they could be written in.
+func (s *markedServer) noteIdentities() {
+	s.t.Helper()
+	rows, err := s.database.Query(s.t.Context(), `
+		SELECT secret FROM etl_job_records, unnest(ARRAY[principal_scope_hash, submission_key_hash, request_digest,
+			cancellation_key_hash, uuid_send(lease_claim_id), uuid_send(lease_owner_id)]) AS secret
+		WHERE secret IS NOT NULL`)
+	require.NoError(s.t, err)
+	secrets, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	require.NoError(s.t, err)
+	for _, secret := range secrets {
+		s.secrets = append(s.secrets, hex.EncodeToString(secret), base64.RawStdEncoding.EncodeToString(secret),
+			base64.RawURLEncoding.EncodeToString(secret), fmt.Sprint(secret))
+		if len(secret) == 16 {
+			s.secrets = append(s.secrets, (&pgtype.UUID{Bytes: [16]byte(secret), Valid: true}).String())
+		}
+	}
+}
+
+func TestNothingSecretLeavesInAnswersLogsOrMetrics(t *testing.T) {
+	t.Parallel()
+	s := startMarked(t)
+	slow := s.submit(`{"id":"canary","number":1,"seconds":60}`, "RUNNING")
+	s.post(slow+"/cancellation", "stop", "")
+	s.post(slow+"/cancellation", "stop again", "")
+	s.noteIdentities()
+	done := s.submit(`{"id":"canary","number":2,"seconds":0}`, "SUCCEEDED")
+	s.post(done+"/cancellation", "stop", "")
+	failed := s.submit(`{"id":"canary","number":"canary","seconds":0}`, "FAILED")
+	require.Equal(t, http.StatusUnprocessableEntity, s.post(failed+"/replays", "replay", `[{"id":"canary"}]`).status)
+	require.Equal(t, http.StatusAccepted, s.post(failed+"/replays", "replay", `[{"id":"canary","number":"canary","seconds":0}]`).status)
+	s.post("/api/etl/jobs", "é", `["canary"]`)
+	s.post("/api/etl/jobs", "broken", `[{"canary"`)
+	for _, document := range []string{"{canary", "{canary}", `{job(jobRecordId: \"canary\", canary: 1) {id}}`} {
+		s.post("/graphql", "", `{"query":"`+document+`"}`)
+	}
+	_, err := s.database.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME COLUMN job_status TO canary")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusInternalServerError, s.post("/api/etl/jobs", "x", `[]`).status)
+	s.post("/graphql", "", `{"query":"{jobs{nodes{id}}}"}`)
+
+	require.Greater(t, len(s.secrets), 50)
+	metrics := string(call(t, http.MethodGet, s.admin+"/metrics", "").body)
+	log := s.end().stderr
+	for name, text := range map[string]string{"answers": s.answers.String(), "log": log, "metrics": metrics} {
+		require.NotEmpty(t, text, name)
+		for _, secret := range s.secrets {
+			require.NotContains(t, text, secret, name)
+		}
+		require.NotRegexp(t, `(?i)sqlstate|etl_job_records|select |insert |invalid input syntax`, text, name)
+	}
+	for _, id := range s.jobs {
+		require.NotContains(t, log+metrics, id)
+	}
+	require.Contains(t, log, "etl_target_failure", "the log was written")
+}
