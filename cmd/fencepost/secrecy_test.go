@@ -90,7 +90,7 @@ func (s *markedServer) noteIdentities() {
 	require.NoError(s.t, err)
 	for _, secret := range secrets {
 		s.secrets = append(s.secrets, hex.EncodeToString(secret), base64.RawStdEncoding.EncodeToString(secret),
-			base64.RawURLEncoding.EncodeToString(secret), fmt.Sprint(secret))
+			base64.RawURLEncoding.EncodeToString(secret))
 		if len(secret) == 16 {
 			s.secrets = append(s.secrets, (&pgtype.UUID{Bytes: [16]byte(secret), Valid: true}).String())
 		}
