@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -47,8 +48,8 @@ func (w *world) send(r *http.Request, fields ...string) answer {
 		if strings.EqualFold(name, "Authorization") {
 			r.Header.Del(name)
 		}
-		if value != "" {
-			r.Header.Add(name, strings.TrimSpace(value))
+		if value = strings.TrimSpace(value); value != "" {
+			r.Header.Add(name, value)
 		}
 	}
 	resp, err := client.Do(r)
@@ -92,6 +93,9 @@ func (w *world) read(r *http.Request, resp *http.Response, path string) answer {
 	a := answer{t: w.T, path: path, status: resp.StatusCode, header: resp.Header, body: string(body)}
 	require.Equal(w, "nosniff", a.header.Get("X-Content-Type-Options"))
 	conform(w.T, r, a)
+	// The path is the one part of a request that comes back, as the instance of a problem.
+	_, err = fmt.Fprintln(w.heard, a.status, a.header, strings.ReplaceAll(a.body, path, ""))
+	require.NoError(w, err)
 	return a
 }
 

@@ -51,8 +51,8 @@ func TestWhatIsNoKeyIsRefused(t *testing.T) {
 	} {
 		w.submit(batch, value).refused(job.CodeInvalidIdempotencyKey)
 	}
-	for _, second := range []string{`"k"`, `"another"`} {
-		w.submit(batch, `"k"`, "Idempotency-Key: "+second).refused(job.CodeInvalidIdempotencyKey)
+	for _, second := range []string{`"canary"`, `"another"`} {
+		w.submit(batch, `"canary"`, "Idempotency-Key: "+second).refused(job.CodeInvalidIdempotencyKey)
 	}
 	for _, missing := range []string{"", `""`, `"";x=1`} {
 		w.submit(batch, missing).refused(job.CodeSubmissionKeyRequired)
@@ -61,31 +61,31 @@ func TestWhatIsNoKeyIsRefused(t *testing.T) {
 	}
 	head := "POST " + jobsPath + "/x/cancellation HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n" + basic("alice") + "\r\n"
 	w.raw(head + "Idempotency-Key:\r\n\r\n").refused(job.CodeCancellationKeyRequired)
-	w.raw(head + "Idempotency-Key:\r\nIdempotency-Key: \"a\"\r\n\r\n").refused(job.CodeInvalidIdempotencyKey)
+	w.raw(head + "Idempotency-Key:\r\nidempotency-key: \"a\"\r\n\r\n").refused(job.CodeInvalidIdempotencyKey)
 	w.raw(head + "Idempotency-Key: a\r\nidempotency-key: a\r\n\r\n").refused(job.CodeInvalidIdempotencyKey)
 }
 
 func TestOneTextIsThreeKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	submitted := w.submit(batch, `"k"`).require(202)
+	submitted := w.submit(batch, `"canary"`).require(202)
 	require.Equal(t, http.Header{"Idempotency-Replayed": {"false"}}, only(submitted.header, "Idempotency-Replayed"))
 	path := submitted.header.Get("Location")
 
-	cancelled := w.cancel(path, `"k"`).require(200)
+	cancelled := w.cancel(path, `"canary"`).require(200)
 	require.Equal(t, "false", cancelled.header.Get("Idempotency-Replayed"))
-	again := w.cancel(path, `"k"`).require(200)
+	again := w.cancel(path, `"canary"`).require(200)
 	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
 	require.Equal(t, cancelled.body, again.body)
 	require.Equal(t, cancelled.header.Get("ETag"), again.header.Get("ETag"))
 
-	replayed := w.replay(path, batch, `"k"`).require(202)
+	replayed := w.replay(path, batch, `"canary"`).require(202)
 	require.Equal(t, "false", replayed.header.Get("Idempotency-Replayed"))
 	require.NotEqual(t, path, replayed.header.Get("Location"))
-	require.Equal(t, "true", w.replay(path, batch, `"k"`).require(202).header.Get("Idempotency-Replayed"))
+	require.Equal(t, "true", w.replay(path, batch, `"canary"`).require(202).header.Get("Idempotency-Replayed"))
 
 	// Another owner's keys are his own.
-	foreign := w.submit(batch, `"k"`, basic("bob")).require(202)
+	foreign := w.submit(batch, `"canary"`, basic("bob")).require(202)
 	require.Equal(t, "false", foreign.header.Get("Idempotency-Replayed"))
 	require.NotEqual(t, path, foreign.header.Get("Location"))
 }
@@ -99,7 +99,7 @@ func TestConcurrentRequestsUnderOneKeyMakeOneJob(t *testing.T) {
 	const clients = 8
 	answers := make(chan answer, clients)
 	for range clients {
-		go func() { answers <- w.submit(batch, `"k"`) }()
+		go func() { answers <- w.submit(batch, `"canary"`) }()
 	}
 	replayed := map[string]int{}
 	paths := map[string]bool{}

@@ -14,8 +14,12 @@ import (
 	"fencepost/internal/pgtest"
 )
 
-// password is that of every user in these tests. It has a colon and a letter outside ASCII, as RFC 7617 allows.
-const password = "pa:ss wörd"
+// canary is part of every payload, name, password and key in these tests. No answer and no log line may ever have it; each
+// one is checked.
+const canary = "canary"
+
+// password is that of every user. It has a colon and a letter outside ASCII, as RFC 7617 allows.
+const password = "pa:ss wörd " + canary
 
 // authenticator knows alice and bob. The tests share it, so that each credential costs one bcrypt check in all.
 var authenticator *auth.Authenticator
@@ -37,7 +41,7 @@ func openUsers(path string) *auth.Authenticator {
 	if err != nil {
 		panic(err)
 	}
-	users := fmt.Sprintf("alice:%s\nbob:%s\n", hash, hash)
+	users := fmt.Sprintf("alice%[1]s:%[2]s\nbob%[1]s:%[2]s\n", canary, hash)
 	if err := os.WriteFile(path, []byte(users), 0o600); err != nil {
 		panic(err)
 	}
@@ -50,5 +54,5 @@ func openUsers(path string) *auth.Authenticator {
 
 // basic is the Authorization field of a user.
 func basic(user string) string {
-	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+canary+":"+password))
 }

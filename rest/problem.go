@@ -30,14 +30,11 @@ var problemHeader = map[job.Code]struct{ name, value string }{
 	job.CodeUnsupportedMediaType:   {"Accept-Post", acceptedBody},
 }
 
-// errPanic stands for whatever a panic carried.
-var errPanic = errors.New("panic")
-
 // refuse answers with the problem that an error is. It is the only place where one is written.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
 	if code == job.CodeInternalError {
-		h.Log.ErrorContext(r.Context(), "request failed", "code", string(code), "cause", kindOf(err))
+		h.Log.ErrorContext(r.Context(), "request failed", "code", string(code), "cause", causeOf(err))
 	}
 	if h.OnProblem != nil {
 		h.OnProblem(r.Context(), code)
@@ -64,7 +61,7 @@ func (h *handler) refuseCredentials(w http.ResponseWriter, r *http.Request) {
 // recoverPanic turns a panic into a problem. Answers are written in one go at the very end, so none has begun.
 func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	if recover() != nil {
-		h.refuse(w, r, errPanic)
+		h.refuse(w, r, panicError{at: panicOrigin()})
 	}
 }
 
@@ -81,10 +78,14 @@ func codeOf(err error) job.Code {
 	}
 }
 
-// kindOf is the Go type of the innermost error: enough to look for a fault, and never what an error's text may hold.
-func kindOf(err error) string {
+// causeOf is the place of a panic or the Go type of the innermost error: enough to look for a fault, and never what an
+// error's text may hold.
+func causeOf(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
+	}
+	if p, ok := err.(panicError); ok { //nolint:errorlint // there is nothing left to unwrap
+		return p.Error()
 	}
 	return fmt.Sprintf("%T", err)
 }

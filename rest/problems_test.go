@@ -27,13 +27,13 @@ func TestEveryProblemCode(t *testing.T) {
 		fields  map[string]string // that the answer must carry
 	}{
 		{name: "submission that is no array", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
-			return w.submit(`{"id":"a"}`, `"k"`)
+			return w.submit(`{"id":"a"}`, `"canary"`)
 		}},
 		{name: "replay that is no array", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
-			return w.replay(w.cancelled(), `[`, `"k"`)
+			return w.replay(w.cancelled(), `[`, `"canary"`)
 		}},
 		{name: "cancellation with a body that says something", code: job.CodeInvalidJSON, provoke: func(w *world) answer {
-			return w.post(w.pending()+"/cancellation", `{"reason":"none"}`, `"k"`)
+			return w.post(w.pending()+"/cancellation", `{"reason":"none"}`, `"canary"`)
 		}},
 		{name: "malformed submission key", code: job.CodeInvalidIdempotencyKey, provoke: func(w *world) answer {
 			return w.submit(batch, `"k`)
@@ -68,10 +68,10 @@ func TestEveryProblemCode(t *testing.T) {
 			return w.get(jobsPath + "/" + uuid.NewString())
 		}},
 		{name: "absent job to cancel", code: job.CodeJobNotFound, provoke: func(w *world) answer {
-			return w.cancel(jobsPath+"/"+uuid.NewString(), `"k"`)
+			return w.cancel(jobsPath+"/"+uuid.NewString(), `"canary"`)
 		}},
 		{name: "absent source", code: job.CodeJobNotFound, provoke: func(w *world) answer {
-			return w.replay(jobsPath+"/"+uuid.NewString(), batch, `"k"`)
+			return w.replay(jobsPath+"/"+uuid.NewString(), batch, `"canary"`)
 		}},
 		{name: "absent lineage", code: job.CodeJobNotFound, provoke: func(w *world) answer {
 			return w.get(jobsPath + "/" + uuid.NewString() + "/lineage")
@@ -101,9 +101,9 @@ func TestEveryProblemCode(t *testing.T) {
 			name: "undecided submission", code: job.CodeSubmissionInProgress, options: impatient,
 			fields: map[string]string{"Retry-After": "1"},
 			provoke: func(w *world) answer {
-				w.submit(batch, `"k"`).require(202)
+				w.submit(batch, `"canary"`).require(202)
 				w.hold("DELETE FROM etl_job_records")
-				return w.submit(batch, `"k"`)
+				return w.submit(batch, `"canary"`)
 			},
 		},
 		{
@@ -112,7 +112,7 @@ func TestEveryProblemCode(t *testing.T) {
 			provoke: func(w *world) answer {
 				path := w.pending()
 				w.hold("SELECT FROM etl_job_records FOR UPDATE")
-				return w.cancel(path, `"k"`)
+				return w.cancel(path, `"canary"`)
 			},
 		},
 		{
@@ -121,107 +121,107 @@ func TestEveryProblemCode(t *testing.T) {
 			provoke: func(w *world) answer {
 				path := w.cancelled()
 				w.hold("SELECT FROM etl_job_records FOR UPDATE")
-				return w.replay(path, batch, `"k"`)
+				return w.replay(path, batch, `"canary"`)
 			},
 		},
 		{name: "cancelling a succeeded job", code: job.CodeAlreadySucceeded, provoke: func(w *world) answer {
-			return w.cancel(w.succeeded(), `"k"`)
+			return w.cancel(w.succeeded(), `"canary"`)
 		}},
 		{name: "cancelling a failed job", code: job.CodeAlreadyFailed, provoke: func(w *world) answer {
-			return w.cancel(w.failed(), `"k"`)
+			return w.cancel(w.failed(), `"canary"`)
 		}},
 		{name: "replaying a pending job", code: job.CodeReplaySourceActive, provoke: func(w *world) answer {
-			return w.replay(w.pending(), batch, `"k"`)
+			return w.replay(w.pending(), batch, `"canary"`)
 		}},
 		{name: "replaying a running job", code: job.CodeReplaySourceActive, provoke: func(w *world) answer {
-			return w.replay(w.running(), batch, `"k"`)
+			return w.replay(w.running(), batch, `"canary"`)
 		}},
 		{name: "replaying a succeeded job", code: job.CodeReplaySourceSucceeded, provoke: func(w *world) answer {
-			return w.replay(w.succeeded(), batch, `"k"`)
+			return w.replay(w.succeeded(), batch, `"canary"`)
 		}},
 		{name: "replaying the last generation", code: job.CodeReplayGenerationExhausted, provoke: func(w *world) answer {
-			return w.replay(w.exhausted(), batch, `"k"`)
+			return w.replay(w.exhausted(), batch, `"canary"`)
 		}},
 		{
 			name: "submission too long", code: job.CodePayloadTooLarge,
 			fields:  map[string]string{"Connection": "close"},
-			provoke: func(w *world) answer { return w.submit(ofLength(1001), `"k"`) },
+			provoke: func(w *world) answer { return w.submit(ofLength(1001), `"canary"`) },
 		},
 		{name: "replay too long", code: job.CodePayloadTooLarge, provoke: func(w *world) answer {
-			return w.replay(w.cancelled(), ofLength(1001), `"k"`)
+			return w.replay(w.cancelled(), ofLength(1001), `"canary"`)
 		}},
 		{name: "cancellation too long", code: job.CodePayloadTooLarge, provoke: func(w *world) answer {
-			return w.post(w.pending()+"/cancellation", ofLength(1001), `"k"`)
+			return w.post(w.pending()+"/cancellation", ofLength(1001), `"canary"`)
 		}},
 		{name: "submission of too many records", code: job.CodeBatchTooLarge, provoke: func(w *world) answer {
-			return w.submit(ofRecords(11), `"k"`)
+			return w.submit(ofRecords(11), `"canary"`)
 		}},
 		{name: "replay of too many records", code: job.CodeBatchTooLarge, provoke: func(w *world) answer {
-			return w.replay(w.cancelled(), ofRecords(11), `"k"`)
+			return w.replay(w.cancelled(), ofRecords(11), `"canary"`)
 		}},
 		{
 			name: "submission of another type", code: job.CodeUnsupportedMediaType,
 			fields: map[string]string{"Accept-Post": "application/json"},
 			provoke: func(w *world) answer {
-				return w.do("POST", jobsPath, batch, "Content-Type: text/plain", `Idempotency-Key: "k"`)
+				return w.do("POST", jobsPath, batch, "Content-Type: text/plain", `Idempotency-Key: "canary"`)
 			},
 		},
 		{
 			name: "cancellation of another type", code: job.CodeUnsupportedMediaType,
 			fields: map[string]string{"Accept-Post": "application/json"},
 			provoke: func(w *world) answer {
-				return w.do("POST", w.pending()+"/cancellation", "{}", "Content-Type: text/plain", `Idempotency-Key: "k"`)
+				return w.do("POST", w.pending()+"/cancellation", "{}", "Content-Type: text/plain", `Idempotency-Key: "canary"`)
 			},
 		},
 		{
 			name: "encoded replay", code: job.CodeUnsupportedMediaType,
 			fields: map[string]string{"Accept-Post": "application/json", "Accept-Encoding": "identity"},
 			provoke: func(w *world) answer {
-				return w.replay(w.cancelled(), batch, `"k"`, "Content-Encoding: gzip")
+				return w.replay(w.cancelled(), batch, `"canary"`, "Content-Encoding: gzip")
 			},
 		},
 		{name: "submission of a record without id", code: job.CodeInvalidRecord, provoke: func(w *world) answer {
-			return w.submit(`[{"name":"a"}]`, `"k"`)
+			return w.submit(`[{"name":"a"}]`, `"canary"`)
 		}},
 		{name: "replay of a record without id", code: job.CodeInvalidRecord, provoke: func(w *world) answer {
-			return w.replay(w.cancelled(), `[{"name":"a"}]`, `"k"`)
+			return w.replay(w.cancelled(), `[{"name":"a"}]`, `"canary"`)
 		}},
 		{name: "submission key reused", code: job.CodeSubmissionKeyReused, provoke: func(w *world) answer {
-			w.submit(batch, `"k"`).require(202)
-			return w.submit(batch+" ", `"k"`)
+			w.submit(batch, `"canary"`).require(202)
+			return w.submit(batch+" ", `"canary"`)
 		}},
 		{name: "cancellation under another key", code: job.CodeCancellationKeyReused, provoke: func(w *world) answer {
 			return w.cancel(w.cancelled(), `"another"`)
 		}},
 		{name: "replay key reused for another source", code: job.CodeReplayKeyReused, provoke: func(w *world) answer {
-			w.replay(w.cancelled(), batch, `"k"`).require(202)
-			return w.replay(w.cancelled(), batch, `"k"`)
+			w.replay(w.cancelled(), batch, `"canary"`).require(202)
+			return w.replay(w.cancelled(), batch, `"canary"`)
 		}},
 		{name: "replay key reused for other bytes", code: job.CodeReplayKeyReused, provoke: func(w *world) answer {
 			source := w.cancelled()
-			w.replay(source, batch, `"k"`).require(202)
-			return w.replay(source, batch+" ", `"k"`)
+			w.replay(source, batch, `"canary"`).require(202)
+			return w.replay(source, batch+" ", `"canary"`)
 		}},
 		{name: "replay of other bytes", code: job.CodeReplayPayloadMismatch, provoke: func(w *world) answer {
-			return w.replay(w.cancelled(), batch+" ", `"k"`)
+			return w.replay(w.cancelled(), batch+" ", `"canary"`)
 		}},
 		{
 			name: "submitting too often", code: job.CodeRateLimited, options: limited,
 			fields:  map[string]string{"Retry-After": "10"},
-			provoke: func(w *world) answer { w.pending(); return w.submit(batch, `"k"`) },
+			provoke: func(w *world) answer { w.pending(); return w.submit(batch, `"canary"`) },
 		},
 		{
 			name: "cancelling too often", code: job.CodeRateLimited, options: limited,
 			fields:  map[string]string{"Retry-After": "10"},
-			provoke: func(w *world) answer { return w.cancel(w.cancelled(), `"k"`) },
+			provoke: func(w *world) answer { return w.cancel(w.cancelled(), `"canary"`) },
 		},
 		{
 			name: "replaying too often", code: job.CodeRateLimited, options: limited,
 			fields: map[string]string{"Retry-After": "10"},
 			provoke: func(w *world) answer {
 				source := w.cancelled()
-				w.replay(source, batch, `"k"`).require(202)
-				return w.replay(source, batch, `"k"`)
+				w.replay(source, batch, `"canary"`).require(202)
+				return w.replay(source, batch, `"canary"`)
 			},
 		},
 		{name: "fault in the database", code: job.CodeInternalError, provoke: func(w *world) answer {
@@ -231,7 +231,7 @@ func TestEveryProblemCode(t *testing.T) {
 		{
 			name: "panic", code: job.CodeInternalError,
 			options: []func(*setup){func(s *setup) { s.limiter = panicking{} }},
-			provoke: func(w *world) answer { return w.submit(batch, `"k"`) },
+			provoke: func(w *world) answer { return w.submit(batch, `"canary"`) },
 		},
 		{
 			name: "unreachable database", code: job.CodeDatabaseUnavailable, options: unreachable,
@@ -247,7 +247,7 @@ func TestEveryProblemCode(t *testing.T) {
 			name: "no free connection", code: job.CodeDatabaseUnavailable,
 			options: []func(*setup){func(s *setup) { s.connections, s.callTimeout = 1, 50*time.Millisecond }},
 			fields:  map[string]string{"Retry-After": "1"},
-			provoke: func(w *world) answer { w.hold("SELECT"); return w.submit(batch, `"k"`) },
+			provoke: func(w *world) answer { w.hold("SELECT"); return w.submit(batch, `"canary"`) },
 		},
 		{
 			name: "out of time", code: job.CodeDatabaseUnavailable,
@@ -258,7 +258,10 @@ func TestEveryProblemCode(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			a := row.provoke(newWorld(t, row.options...)).refused(row.code)
+			w := newWorld(t, row.options...)
+			a := row.provoke(w).refused(row.code)
+			require.Equal(t, row.code, <-w.codes, "what is counted")
+			require.Empty(t, w.codes)
 			for name, value := range row.fields {
 				require.Equal(t, value, a.header.Get(name), name)
 			}
@@ -303,7 +306,7 @@ func ofRecords(n int) string { return "[" + strings.Repeat(`{"id":"a"},`, n-1) +
 func TestForeignAbsentAndMalformedIDsAreOneAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := w.do(http.MethodPost, jobsPath, batch, basic("bob"), "Content-Type: application/json", `Idempotency-Key: "k"`)
+	foreign := w.do(http.MethodPost, jobsPath, batch, basic("bob"), "Content-Type: application/json", `Idempotency-Key: "canary"`)
 	known := idIn(foreign.require(202).header.Get("Location"))
 	const tail = "0000-7000-8000-000000000001"
 	ids := []string{
@@ -315,8 +318,8 @@ func TestForeignAbsentAndMalformedIDsAreOneAnswer(t *testing.T) {
 		"get":        func(path string) answer { return w.get(path) },
 		"lineage":    func(path string) answer { return w.get(path + "/lineage") },
 		"provenance": func(path string) answer { return w.get(path + "/provenance") },
-		"cancel":     func(path string) answer { return w.cancel(path, `"k"`) },
-		"replay":     func(path string) answer { return w.replay(path, batch, `"k"`) },
+		"cancel":     func(path string) answer { return w.cancel(path, `"canary"`) },
+		"replay":     func(path string) answer { return w.replay(path, batch, `"canary"`) },
 		"any tag":    func(path string) answer { return w.get(path, "If-None-Match: *") },
 	} {
 		var first answer

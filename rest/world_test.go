@@ -22,7 +22,7 @@ import (
 )
 
 // batch is the payload of most tests.
-const batch = `[{"id":"alpha","amount":1},{"id":"beta","amount":2}]`
+const batch = `[{"id":"alpha","name":"` + canary + `"},{"id":"beta` + canary + `","amount":2}]`
 
 // world is a server with a database of its own.
 type world struct {
@@ -31,6 +31,8 @@ type world struct {
 	store  *postgres.Store
 	server *httptest.Server
 	logs   *logBuffer
+	heard  *logBuffer    // all answers
+	codes  chan job.Code // of the problems that were answered
 }
 
 // setup is what a test may want otherwise.
@@ -63,7 +65,7 @@ func newWorld(t *testing.T, options ...func(*setup)) *world {
 	pool, err := postgres.Open(t.Context(), s.databaseURL, s.connections)
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: s.lockTimeout, CallTimeout: s.callTimeout})
-	w := &world{T: t, pool: pool, store: store, logs: &logBuffer{}}
+	w := &world{T: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: make(chan job.Code, 1000)}
 	w.server = httptest.NewServer(rest.New(rest.Config{
 		Service:       job.NewService(store, s.limits, silent{}),
 		Authenticator: authenticator,
@@ -71,9 +73,16 @@ func newWorld(t *testing.T, options ...func(*setup)) *world {
 		Ready:         func(ctx context.Context) error { return pool.Ping(ctx) },
 		RetryAfter:    s.retryAfter,
 		Timeout:       s.timeout,
+		OnProblem:     func(_ context.Context, code job.Code) { w.codes <- code },
 		Log:           slog.New(slog.NewJSONHandler(w.logs, nil)),
 	}))
-	t.Cleanup(func() { w.server.Close(); store.Close(); pool.Close() })
+	t.Cleanup(func() {
+		w.server.Close()
+		store.Close()
+		pool.Close()
+		require.NotContains(t, w.logs.String(), canary)
+		require.NotContains(t, w.heard.String(), canary)
+	})
 	return w
 }
 
@@ -84,7 +93,7 @@ func (silent) JobEnded(job.Status)            {}
 func (silent) IdempotentReplay(job.Operation) {}
 func (silent) JobCreated(int)                 {}
 
-// logBuffer keeps what the server logs.
+// logBuffer keeps what several goroutines write.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -170,9 +179,9 @@ func (w *world) exhausted() string {
 	w.exec(`ALTER TABLE etl_job_records DISABLE TRIGGER etl_job_records_replay_lineage_is_true`)
 	w.exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest,
 			record_count, job_status, cancellation_key_hash, cancellation_code, job_cancelled_at,
-			replay_source_job_record_id, replay_root_job_record_id, replay_generation_count)
+			replay_source_job_record_id, replay_generation_count, replay_root_job_record_id)
 		SELECT principal_scope_hash, $1, sha256($2), request_digest, record_count, job_status,
-			cancellation_key_hash, cancellation_code, job_cancelled_at, job_record_id, job_record_id, 100
+			cancellation_key_hash, cancellation_code, job_cancelled_at, job_record_id, 100, job_record_id
 		FROM etl_job_records WHERE job_record_id = $3`, id, id[:], idIn(root))
 	return jobsPath + "/" + id.String()
 }
