@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -67,11 +68,19 @@ func path(cmd *cobra.Command) []string {
 	return append(path(cmd.Parent()), cmd.Name())
 }
 
-func TestUnknownCommandAndFlagAreRefused(t *testing.T) {
+func TestCommandLineThatIsNotUnderstoodPointsToItsHelp(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, refused(t, "swerve"), "unknown command")
-	require.Contains(t, refused(t, "serve", "--prot", "1"), "--prot")
-	require.Contains(t, refused(t, "serve", "twice"), "twice")
+	for _, c := range []struct{ line, message, help string }{
+		{"swerve", "unknown command", "fencepost"},
+		{"serve --prot 1", "--prot", "fencepost serve"},
+		{"serve twice", "twice", "fencepost serve"},
+		{"users add", "1 arg", "fencepost users add"},
+	} {
+		message := refused(t, strings.Fields(c.line)...)
+		require.Contains(t, message, c.message)
+		require.Contains(t, message, "\nSee \""+c.help+" --help\".\n")
+	}
+	require.NotContains(t, refused(t, "migrate", "up"), "See ")
 }
 
 func TestVersionNamesTheProgramAndThePlatform(t *testing.T) {

@@ -23,12 +23,7 @@ type ranged[T cmp.Ordered] struct {
 }
 
 // String is the value as the help prints it.
-func (v ranged[T]) String() string {
-	if v.target == nil { // pflag asks a zero value, to find out whether the default is one
-		return ""
-	}
-	return fmt.Sprint(*v.target)
-}
+func (v ranged[T]) String() string { return fmt.Sprint(*v.target) }
 
 // Type is what the help calls the value.
 func (v ranged[T]) Type() string { return v.kind }
@@ -36,7 +31,8 @@ func (v ranged[T]) Type() string { return v.kind }
 // Set takes a value within the bounds.
 func (v ranged[T]) Set(text string) error {
 	value, err := v.parse(text)
-	if err != nil || !(value >= v.bounds.min && value <= v.bounds.max) { // so that NaN is out of range
+	within := value >= v.bounds.min && value <= v.bounds.max // which NaN is not
+	if err != nil || !within {
 		return fmt.Errorf("must be from %v to %v", v.bounds.min, v.bounds.max)
 	}
 	*v.target = value
@@ -53,7 +49,7 @@ func durationFlag(flags *pflag.FlagSet, target *time.Duration, name string, b bo
 
 func rateFlag(flags *pflag.FlagSet, target *float64, name, usage string) {
 	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
-	addRanged(flags, ranged[float64]{target, bounds[float64]{0, 1_000_000}, "rate", parse}, name, usage)
+	addRanged(flags, ranged[float64]{target, bounds[float64]{0, 100_000}, "rate", parse}, name, usage)
 }
 
 func addRanged[T cmp.Ordered](flags *pflag.FlagSet, v ranged[T], name, usage string) {
@@ -67,12 +63,7 @@ type choice struct {
 }
 
 // String is the value as the help prints it.
-func (v choice) String() string {
-	if v.target == nil {
-		return ""
-	}
-	return *v.target
-}
+func (v choice) String() string { return *v.target }
 
 // Type is what the help calls the value.
 func (v choice) Type() string { return strings.Join(v.list, "|") }

@@ -63,7 +63,7 @@ func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	o := invoke(t, nil, nil, args...)
 	require.Equal(t, 1, o.code, "%v", args)
-	require.True(t, strings.HasPrefix(o.stderr, "fencepost: "), o.stderr)
+	require.Contains(t, o.stderr, "fencepost: ")
 	return o.stderr
 }
 
@@ -193,9 +193,9 @@ func status(t *testing.T, jobURL string) string {
 	return j.JobStatus
 }
 
-func requireStatus(t *testing.T, jobURL, want string) {
+func requireSuccess(t *testing.T, jobURL string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return status(t, jobURL) == want }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return status(t, jobURL) == "SUCCEEDED" }, patience, 20*time.Millisecond)
 }
 
 // counted is the value of one series of a process's metrics.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -18,13 +19,22 @@ type shell struct {
 // run executes one command line and returns its exit code: 0, or 1 after a message on stderr. When ctx ends, a server
 // finishes what it has begun and that is a success.
 func run(ctx context.Context, sh shell, args []string) int {
+	understood := false
 	root := newRootCommand(sh)
 	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(sh.stderr, "fencepost:", err)
-		return 1
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		understood = true
+		return applyEnvironment(cmd.Flags(), sh.lookupEnv)
 	}
-	return 0
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(sh.stderr, "fencepost:", strings.TrimSpace(err.Error()))
+	if !understood {
+		fmt.Fprintf(sh.stderr, "See \"%s --help\".\n", cmd.CommandPath())
+	}
+	return 1
 }
 
 func newRootCommand(sh shell) *cobra.Command {
@@ -41,9 +51,6 @@ Every setting can be given as a flag or as the environment variable that its hel
   fencepost users add ann --users-file users`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return applyEnvironment(cmd.Flags(), sh.lookupEnv)
-		},
 	}
 	root.SetIn(sh.stdin)
 	root.SetOut(sh.stdout)

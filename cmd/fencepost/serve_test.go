@@ -18,14 +18,14 @@ func TestServeRunsAJobFromEitherDoor(t *testing.T) {
 	t.Parallel()
 	p := serve(t, pgtest.URL(t))
 	job := p.submit(t, "rest")
-	requireStatus(t, job, "SUCCEEDED")
+	requireSuccess(t, job)
 
 	a := call(t, http.MethodPost, p.api+"/graphql", `{"query":"{ jobs { nodes { status } } }"}`)
 	require.JSONEq(t, `{"data":{"jobs":{"nodes":[{"status":"SUCCEEDED"}]}}}`, string(a.body))
 	require.Equal(t, "1", p.counted(t, `fencepost_jobs_created_total{kind="root"}`))
 	require.Equal(t, "1", p.counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
 	require.Equal(t, "1", p.counted(t, `fencepost_worker_outcomes_total{outcome="succeeded"}`))
-	require.Equal(t, outcome{code: 0, stderr: ""}.code, p.end().code)
+	require.Equal(t, 0, p.end().code)
 }
 
 func TestBothDoorsWantCredentials(t *testing.T) {
@@ -113,7 +113,7 @@ func TestLoadStatementIsReadAtTheStart(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(statement), 0o600))
 
 	p := serve(t, pool.Config().ConnString(), "--load-sql-file", file)
-	requireStatus(t, p.submit(t, "load"), "SUCCEEDED")
+	requireSuccess(t, p.submit(t, "load"))
 	var id string
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT record_id FROM target_rows`).Scan(&id))
 	require.Equal(t, "a", id)
@@ -145,4 +145,21 @@ func TestRatesAreLimitedPerOwner(t *testing.T) {
 	p.submit(t, "first")
 	a := call(t, http.MethodPost, p.api+"/api/etl/jobs", `[]`, "Idempotency-Key", "second")
 	require.Equal(t, http.StatusTooManyRequests, a.status)
+}
+
+func TestLogLinesNameNoJobAndNoUser(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), "--log-format=json", "--log-level=debug")
+	job := p.submit(t, "a-key-of-ann")
+	requireSuccess(t, job)
+	o := p.end()
+	require.Equal(t, 0, o.code)
+	for line := range strings.Lines(o.stderr) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	require.Contains(t, o.stderr, `"msg":"request answered"`)
+	require.Contains(t, o.stderr, `"outcome":"succeeded"`)
+	for _, secret := range []string{filepath.Base(job), "a-key-of-ann", `"ann"`, password} {
+		require.NotContains(t, o.stderr, secret)
+	}
 }

@@ -16,7 +16,7 @@ func TestWorkRunsTheJobsOfAServerWithoutWorkers(t *testing.T) {
 	require.Equal(t, "PENDING", status(t, job))
 
 	w := start(t, env{"FENCEPOST_DATABASE_URL": url}, workIsReady, "work", "--admin-listen", "127.0.0.1:0")
-	requireStatus(t, job, "SUCCEEDED")
+	requireSuccess(t, job)
 	require.Equal(t, "1", w.counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
 	require.Equal(t, "0", server.counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
 	require.Equal(t, 0, w.end().code)
