@@ -86,8 +86,8 @@ func leasedPayload(ctx context.Context, tx pgx.Tx, l worker.Lease) (job.Payload,
 func (s *Store) loadAndSucceed(ctx context.Context, tx pgx.Tx, l worker.Lease, p job.Payload) error {
 	batch := &pgx.Batch{}
 	batch.Queue(s.config.Load.sql, s.config.Load.args(l, p.Bytes))
-	batch.Queue(ledgerSQL, l.Owner[:], l.JobID, p.Digest[:], p.RecordCount).Exec(oneRow(errIntegrity))
 	queue(batch, s.setLockTimeout())
+	batch.Queue(ledgerSQL, l.Owner[:], l.JobID, p.Digest[:], p.RecordCount).Exec(oneRow(errIntegrity))
 	batch.Queue(succeedSQL, l.Owner[:], l.JobID, l.ClaimID).Exec(oneRow(worker.ErrStale))
 	return tx.SendBatch(ctx, batch).Close()
 }
