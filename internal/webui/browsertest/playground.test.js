@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+
+import { keepPicture, setting, visit } from './browser.js';
+
+const { jobs } = setting;
+const editor = (page) => page.locator('.graphiql-query-editor');
+const answer = (page) => page.locator('.result-window');
+
+visit('the tabs are ready, a field is completed from introspection, and a query runs', async (page) => {
+  await page.goto('/playground');
+  await page.getByRole('tab', { name: 'Submit' }).waitFor();
+  const names = await page.getByRole('tab').allTextContents();
+  assert.deepEqual(names.map((name) => name.trim()), ['Submit', 'Cancel', 'Replay', 'Lineage', 'Follow']);
+
+  await editor(page).locator('.view-line').first().click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(`{ lineage(jobRecordId: "${jobs.single}") { jobC`);
+  await page.locator('.suggest-widget').getByText('jobCount').waitFor();
+  await keepPicture(page, 'playground-completion');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+Enter');
+  await answer(page).getByText('"jobCount": 1').waitFor();
+  await keepPicture(page, 'playground');
+});
