@@ -103,8 +103,20 @@ func TestIfNoneMatch(t *testing.T) {
 		})
 	}
 	for _, other := range [][]string{
-		{`"a"`}, {`W/"a"`}, {strings.Trim(opaque, `"`)}, {tag + " x"}, {"x, " + tag}, {`"`}, {`*, ` + tag}, {"*", "*"}, {`w/` + opaque}, {`"a" ` + tag},
-		{strings.ToUpper(opaque) + `"`}, {"W/"}, {`""`}, {"\"\xff\""},
+		{`"a"`},
+		{`W/"a"`},
+		{strings.Trim(opaque, `"`)},
+		{tag + " x"},
+		{"x, " + tag},
+		{`"`},
+		{`*, ` + tag},
+		{"*", "*"},
+		{`w/` + opaque},
+		{`"a" ` + tag},
+		{strings.ToUpper(opaque) + `"`},
+		{"W/"},
+		{`""`},
+		{"\"\xff\""},
 	} {
 		w.get(path, prefixed("If-None-Match: ", other)...).require(200)
 	}
