@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
+)
+
+const jobsPath = "/api/etl/jobs"
+
+func jobPath(id uuid.UUID) string { return jobsPath + "/" + id.String() }
+
+// Submit makes a job from a batch: the text of a JSON array of records, each an object with a string "id". The server keeps
+// it byte for byte. One key stands for one batch, and with another it is refused.
+func (c *Client) Submit(ctx context.Context, key string, batch []byte) (Accepted, error) {
+	return c.create(ctx, jobsPath, key, batch)
+}
+
+// Replay makes a new job from a failed or cancelled one, which itself stays as it is. The batch must be the source's, byte
+// for byte. One key stands for one replay; another key makes another replay of the same source.
+func (c *Client) Replay(ctx context.Context, source uuid.UUID, key string, batch []byte) (Accepted, error) {
+	return c.create(ctx, jobPath(source)+"/replays", key, batch)
+}
+
+func (c *Client) create(ctx context.Context, path, key string, batch []byte) (Accepted, error) {
+	r, err := write(path, key, batch)
+	if err != nil {
+		return Accepted{}, err
+	}
+	accepted, header, err := fetch[Accepted](ctx, c, r)
+	accepted.Replayed = replayed(header)
+	return accepted, err
+}
+
+// Cancel ends a pending or running job without effects. When the job ended first, the [Problem] says how.
+func (c *Client) Cancel(ctx context.Context, id uuid.UUID, key string) (Cancelled, error) {
+	r, err := write(jobPath(id)+"/cancellation", key, nil)
+	if err != nil {
+		return Cancelled{}, err
+	}
+	cancelled, header, err := fetch[Cancelled](ctx, c, r)
+	cancelled.Replayed = replayed(header)
+	return cancelled, err
+}
+
+func replayed(header http.Header) bool { return header.Get("Idempotency-Replayed") == "true" }
+
+// Get returns a job as it is now.
+func (c *Client) Get(ctx context.Context, id uuid.UUID) (Job, error) {
+	job, _, err := fetch[Job](ctx, c, read(jobPath(id), nil))
+	return job, err
+}
+
+// List returns the user's jobs, newest first. It asks for the next page when the loop gets there, and ends after an error.
+func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Job, error] {
+	type page struct {
+		Jobs       []Job  `json:"jobs"`
+		NextCursor string `json:"nextCursor"`
+	}
+	return func(yield func(Job, error) bool) {
+		for query, more := f.query(), true; more; {
+			p, _, err := fetch[page](ctx, c, read(jobsPath, query))
+			if err != nil {
+				yield(Job{}, err)
+				return
+			}
+			for _, job := range p.Jobs {
+				if !yield(job, nil) {
+					return
+				}
+			}
+			query.Set("cursor", p.NextCursor)
+			more = p.NextCursor != ""
+		}
+	}
+}
+
+func (f Filter) query() url.Values {
+	query := url.Values{}
+	for _, status := range f.Statuses {
+		query.Add("status", string(status))
+	}
+	if f.Replay != nil {
+		query.Set("replay", strconv.FormatBool(*f.Replay))
+	}
+	if f.PageSize != 0 {
+		query.Set("limit", strconv.Itoa(f.PageSize))
+	}
+	return query
+}

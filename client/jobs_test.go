@@ -1,0 +1,163 @@
+package client_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/client"
+	"fencepost/internal/ratelimit"
+)
+
+func TestSubmittedJobIsTheOneThatIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	accepted, err := c.Submit(t.Context(), `a key with "quotes" and \`, []byte(batch))
+	require.NoError(t, err)
+	require.Equal(t, client.StatusPending, accepted.Status)
+	require.Equal(t, "/api/etl/jobs/"+accepted.ID.String(), accepted.StatusURL)
+
+	read, err := c.Get(t.Context(), accepted.ID)
+	require.NoError(t, err)
+	require.Equal(t, client.Job{
+		ID: accepted.ID, Status: client.StatusPending, RecordCount: 2,
+		CreatedAt: read.CreatedAt, UpdatedAt: read.UpdatedAt,
+	}, read)
+	require.False(t, read.CreatedAt.IsZero())
+}
+
+func TestSameKeyIsTheSameJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	first, err := c.Submit(t.Context(), "key", []byte(batch))
+	require.NoError(t, err)
+	again, err := c.Submit(t.Context(), "key", []byte(batch))
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	require.Equal(t, first.ID, again.ID)
+
+	_, err = c.Submit(t.Context(), "key", []byte(`[]`))
+	requireProblem(t, err, client.CodeSubmissionKeyReused)
+}
+
+func TestNewKeysAreDifferent(t *testing.T) {
+	t.Parallel()
+	first, second := client.NewKey(), client.NewKey()
+	require.NotEqual(t, first, second)
+}
+
+func TestImpossibleKeyIsRefusedAsTheServerWould(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	for _, key := range []string{"two\nlines", "schlüssel", strings.Repeat("x", 256)} {
+		_, err := c.Submit(t.Context(), key, []byte(batch))
+		requireProblem(t, err, client.CodeInvalidIdempotencyKey)
+		_, err = c.Cancel(t.Context(), uuid.New(), key)
+		requireProblem(t, err, client.CodeInvalidIdempotencyKey)
+	}
+	_, err := c.Submit(t.Context(), "", []byte(batch))
+	requireProblem(t, err, client.CodeSubmissionKeyRequired)
+}
+
+func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	id := w.submit(c)
+	cancelled, err := c.Cancel(t.Context(), id, "stop")
+	require.NoError(t, err)
+	require.Equal(t, client.StatusCancelled, cancelled.Status)
+	require.Equal(t, "etl_job_cancelled_by_owner", cancelled.CancellationCode)
+	require.False(t, cancelled.CancelledAt.IsZero())
+	require.False(t, cancelled.Replayed)
+
+	again, err := c.Cancel(t.Context(), id, "stop")
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	require.Equal(t, cancelled.Job, again.Job)
+}
+
+func TestReplayIsANewJobThatNamesItsSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	source := w.cancelled(c)
+	accepted, err := c.Replay(t.Context(), source, "again", []byte(batch))
+	require.NoError(t, err)
+	require.Equal(t, client.Derivation{SourceID: source, RootID: source, Generation: 1}, accepted.Derivation)
+
+	derived, err := c.Get(t.Context(), accepted.ID)
+	require.NoError(t, err)
+	require.Equal(t, accepted.Derivation, derived.Derivation)
+	_, err = c.Replay(t.Context(), source, "other bytes", []byte(`[]`))
+	requireProblem(t, err, client.CodeReplayPayloadMismatch)
+}
+
+func TestListFollowsItsPagesAndFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	c := w.client()
+	oldest, middle := w.submit(c), w.cancelled(c)
+	derived := w.replay(c, middle)
+
+	require.Equal(t, []uuid.UUID{derived, middle, oldest}, w.list(c, client.Filter{PageSize: 1}))
+	require.Equal(t, []uuid.UUID{derived, oldest}, w.list(c, client.Filter{Statuses: []client.Status{client.StatusPending}}))
+	require.Equal(t, []uuid.UUID{derived}, w.list(c, client.Filter{Replay: new(true)}))
+	require.Equal(t, []uuid.UUID{middle, oldest}, w.list(c, client.Filter{Replay: new(false)}))
+	for job, err := range c.List(t.Context(), client.Filter{PageSize: 1}) {
+		require.NoError(t, err)
+		require.Equal(t, derived, job.ID)
+		break
+	}
+}
+
+func (w *world) list(c *client.Client, f client.Filter) (ids []uuid.UUID) {
+	w.Helper()
+	for job, err := range c.List(w.Context(), f) {
+		require.NoError(w, err)
+		ids = append(ids, job.ID)
+	}
+	return ids
+}
+
+func TestListEndsAfterAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	turns := 0
+	for _, err := range w.client().List(t.Context(), client.Filter{PageSize: 101}) {
+		requireProblem(t, err, client.CodeInvalidPageRequest)
+		turns++
+	}
+	require.Equal(t, 1, turns)
+}
+
+func TestCredentialsAndUserAgentAreSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	w.before(1, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		require.Equal(t, "loader/1.0", r.UserAgent())
+		next.ServeHTTP(rw, r)
+	})
+	w.submit(w.client(client.WithUserAgent("loader/1.0")))
+
+	for _, secret := range []string{"wrong password", ""} {
+		_, err := w.client(client.WithCredentials(user, secret)).Get(t.Context(), uuid.New())
+		requireProblem(t, err, client.CodeAuthenticationRequired)
+	}
+	_, err := w.client(client.WithCredentials("", "")).Get(t.Context(), uuid.New())
+	requireProblem(t, err, client.CodeAuthenticationRequired)
+}
+
+func TestAnswerOfAnotherServerIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, ratelimit.Rates{})
+	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) { _, _ = rw.Write([]byte("<html>")) })
+	_, err := w.client().Get(t.Context(), uuid.New())
+	require.ErrorContains(t, err, "not one of a Fencepost server")
+}
