@@ -1,0 +1,159 @@
+// Package operation says what is measured: one file an operation, with its targets and goals.
+package operation
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/bench/internal/cluster"
+	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/process"
+	"fencepost/bench/internal/seed"
+	"fencepost/bench/internal/source"
+)
+
+// Profile says how large and how long a run is.
+type Profile struct {
+	Name string
+	// Sizes are the numbers of rows to measure growth at, from the smallest to the largest.
+	Sizes []int64
+	// Main is the one of them that operations are compared at.
+	Main int64
+	// Reads and Writes are the plans of comparisons: a read's block has a duration, a write's a number of operations.
+	Reads, Writes compare.Plan
+	// WorkerJobs is the number of jobs in a block of workers, and WorkerPasses the number of blocks.
+	WorkerJobs   int64
+	WorkerPasses int
+	// Timed is how many operations a measured time is taken from.
+	Timed int64
+	// Plots asks for the curves of growth.
+	Plots bool
+}
+
+// Options are what a person may try.
+type Options struct {
+	// ServeFlags and WorkFlags are added to the command lines of Fencepost.
+	ServeFlags, WorkFlags []string
+}
+
+// Env is what operations run in.
+type Env struct {
+	Profile
+	Options
+
+	Cluster   *cluster.Cluster
+	Fencepost *process.Fencepost
+	SQL       source.Statements
+	// PostGraphile is where the peer serves the database of the main size; empty when it is left out.
+	PostGraphile string
+
+	databases map[int64]*Database
+	closers   []func() error
+}
+
+// Database is a seeded database with a server on it.
+type Database struct {
+	Name, URL string
+	Rows      int64
+	Server    *process.Server
+	Fuel      *seed.Fuel
+}
+
+// Operation measures one thing.
+type Operation interface {
+	// Title is what the report calls it.
+	Title() string
+
+	// Measure takes as long as the profile says.
+	Measure(ctx context.Context, e *Env) (compare.Result, error)
+}
+
+// others is the number of owners that are no users, in a seeded database.
+const others = 10_000
+
+// Database returns the database with a number of rows. The first call seeds it and starts its server.
+func (e *Env) Database(ctx context.Context, rows int64) (*Database, error) {
+	if db, found := e.databases[rows]; found {
+		return db, nil
+	}
+	db, err := e.Seed(ctx, "jobs_"+name(rows), rows, others)
+	if err == nil {
+		if e.databases == nil {
+			e.databases = map[int64]*Database{}
+		}
+		e.databases[rows] = db
+	}
+	return db, err
+}
+
+// Seed makes a database of its own, with a server on it.
+func (e *Env) Seed(ctx context.Context, database string, rows, others int64) (*Database, error) {
+	url, err := e.Empty(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	if rows > 0 {
+		if err := seed.Rows(ctx, url, rows, others); err != nil {
+			return nil, err
+		}
+	}
+	server, err := e.Fencepost.Serve(ctx, url, e.ServeFlags...)
+	if err != nil {
+		return nil, err
+	}
+	e.closers = append(e.closers, server.Stop)
+	return &Database{Name: database, URL: url, Rows: rows, Server: server, Fuel: seed.NewFuel(url)}, nil
+}
+
+// Empty makes a migrated database without rows, and returns its URL.
+func (e *Env) Empty(ctx context.Context, database string) (string, error) {
+	url, err := e.Cluster.Create(ctx, database)
+	if err != nil {
+		return "", err
+	}
+	return url, e.Fencepost.Migrate(ctx, url)
+}
+
+// MainDatabase is the one that operations are compared on.
+func (e *Env) MainDatabase(ctx context.Context) (*Database, error) { return e.Database(ctx, e.Main) }
+
+// Close stops what the operations have started.
+func (e *Env) Close() error {
+	var errs []error
+	for _, stop := range e.closers {
+		errs = append(errs, stop())
+	}
+	e.closers = nil
+	return errors.Join(errs...)
+}
+
+func (e *Env) pgbench() string { return filepath.Join(e.Cluster.BinDir, "pgbench") }
+
+// exec runs statements on a database.
+func exec(ctx context.Context, url string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	for _, sql := range statements {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan reads one value.
+func scan[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (T, error) {
+	rows, err := pool.Query(ctx, sql, args...)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+}

@@ -1,0 +1,77 @@
+package operation
+
+import (
+	"context"
+
+	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/target"
+	"fencepost/internal/job"
+)
+
+// The names of the targets, in the report and in goals.
+const (
+	restName         = "REST"
+	graphqlName      = "GraphQL"
+	postgraphileName = "PostGraphile"
+)
+
+// statement is one of the product's, whose parameters are to be filled in.
+type statement struct {
+	name string
+	args func(owner, id string) []string
+}
+
+// sql fills in statements for the floor.
+func (e *Env) sql(statements ...statement) func(owner, id string) ([]string, error) {
+	return func(owner, id string) ([]string, error) {
+		var texts []string
+		for _, st := range statements {
+			text, err := e.SQL.Get(st.name, st.args(owner, id)...)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, text)
+		}
+		return texts, nil
+	}
+}
+
+// readFloor runs statements on a row that is picked by a pgbench expression.
+func (e *Env) readFloor(db *Database, row string, statements ...statement) compare.Target {
+	return &target.Pgbench{Binary: e.pgbench(), DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
+}
+
+// cancelled counts the jobs of a range of fuel that are cancelled.
+func cancelled(db *Database) func(ctx context.Context, first, ops int64) (int64, error) {
+	return func(ctx context.Context, first, ops int64) (int64, error) {
+		return db.Fuel.Count(ctx, first, ops, job.StatusCancelled)
+	}
+}
+
+// rest and graphql are the two doors of a database's server; a read ignores the row that it is given.
+func rest(db *Database, request func(row int64) target.Request) *target.HTTP {
+	return &target.HTTP{Label: restName, Address: db.Server.Address, Request: request}
+}
+
+func graphql(db *Database, request func(row int64) target.Request) *target.HTTP {
+	return &target.HTTP{Label: graphqlName, Address: db.Server.Address, Request: request}
+}
+
+// postgraphile is the peer's only door, or nothing when it is left out.
+func (e *Env) postgraphile(request func(row int64) target.Request) []compare.Target {
+	if e.PostGraphile == "" {
+		return nil
+	}
+	return []compare.Target{&target.HTTP{Label: postgraphileName, Address: e.PostGraphile, Request: request}}
+}
+
+// withPeer leaves out the goals whose peer is left out.
+func (e *Env) goals(goals ...compare.Goal) []compare.Goal {
+	var kept []compare.Goal
+	for _, g := range goals {
+		if g.Under != postgraphileName || e.PostGraphile != "" {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,95 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Fencepost is the product's binary and a users file for it.
+type Fencepost struct {
+	Binary    string
+	UsersFile string
+}
+
+// Password is the one that every user of a measurement has.
+const Password = "bench-password"
+
+// BuildFencepost builds the binary from the source above the bench module into dir.
+func BuildFencepost(ctx context.Context, dir string) (*Fencepost, error) {
+	f := &Fencepost{Binary: filepath.Join(dir, "fencepost"), UsersFile: filepath.Join(dir, "users")}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", f.Binary, "./cmd/fencepost")
+	build.Dir = ".."
+	if output, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build fencepost: %w: %s", err, output)
+	}
+	return f, nil
+}
+
+// AddUsers makes users in the users file.
+func (f *Fencepost) AddUsers(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if err := f.run(ctx, Password, "users", "add", name, "--users-file", f.UsersFile, "--password-stdin"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Migrate brings a database to the product's schema.
+func (f *Fencepost) Migrate(ctx context.Context, databaseURL string) error {
+	return f.run(ctx, "", "migrate", "up", "--database-url", databaseURL)
+}
+
+func (f *Fencepost) run(ctx context.Context, stdin string, args ...string) error {
+	cmd := exec.CommandContext(ctx, f.Binary, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("fencepost %s: %w: %s", args[0], err, output)
+	}
+	return nil
+}
+
+// Server is a running "fencepost serve".
+type Server struct {
+	*Process
+	// Address is where it serves, as host:port; Admin is where its metrics and profiles are.
+	Address, Admin string
+}
+
+// Serve starts a server on a database. Without further arguments it runs no jobs.
+func (f *Fencepost) Serve(ctx context.Context, databaseURL string, args ...string) (*Server, error) {
+	address, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	p, err := Start(ctx, f.Binary, append([]string{
+		"serve", "--database-url", databaseURL, "--users-file", f.UsersFile,
+		"--listen", address, "--admin-listen", admin, "--workers", "0",
+	}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Process: p, Address: address, Admin: admin}, p.WaitUntilServing(ctx, "http://"+address+"/readyz")
+}
+
+// Work starts a worker on a database.
+func (f *Fencepost) Work(ctx context.Context, databaseURL string, args ...string) (*Process, error) {
+	admin, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	p, err := Start(ctx, f.Binary, append([]string{
+		"work", "--database-url", databaseURL, "--admin-listen", admin,
+	}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.WaitUntilServing(ctx, "http://"+admin+"/metrics")
+}

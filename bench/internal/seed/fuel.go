@@ -1,0 +1,78 @@
+package seed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/internal/job"
+)
+
+// firstFuelRow is behind every seeded row.
+const firstFuelRow = 50_000_000
+
+// Fuel hands out row numbers for writes, each only once, and makes PENDING jobs of them. Row n is user n mod [Users]'s.
+type Fuel struct {
+	databaseURL string
+	next        int64
+}
+
+// NewFuel begins with no rows handed out. A database must have only one.
+func NewFuel(databaseURL string) *Fuel { return &Fuel{databaseURL: databaseURL, next: firstFuelRow} }
+
+// Reserve hands out count numbers, from first on, of rows that do not exist.
+func (f *Fuel) Reserve(count int64) (first int64) {
+	first = f.next
+	f.next += (count + Users - 1) / Users * Users
+	return first
+}
+
+// pendingSQL makes rows $1 to $2 for the owners $3 with the payload $4 of $5 records.
+var pendingSQL = `
+INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
+	record_count)
+SELECT ($3::bytea[])[n % ` + literal(Users) + ` + 1], ` + IDSQL("n") + `, sha256(int8send(n)), sha256($4::bytea), $4::bytea, $5
+FROM generate_series($1::bigint, $2::bigint) AS n`
+
+// Pending makes count jobs, due at once, and returns the number of the first.
+func (f *Fuel) Pending(ctx context.Context, count int64) (first int64, err error) {
+	return f.PendingWith(ctx, count, []byte(Payload), RecordCount)
+}
+
+// PendingWith is Pending with another payload.
+func (f *Fuel) PendingWith(ctx context.Context, count int64, payload []byte, records int) (first int64, err error) {
+	conn, err := pgx.Connect(ctx, f.databaseURL)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	first = f.Reserve(count)
+	if _, err := conn.Exec(ctx, pendingSQL, first, first+count-1, owners(), payload, records); err != nil {
+		return 0, fmt.Errorf("make pending jobs: %w", err)
+	}
+	return first, nil
+}
+
+// Count counts the rows of a range that are in a status.
+func (f *Fuel) Count(ctx context.Context, first, count int64, status job.Status) (n int64, err error) {
+	conn, err := pgx.Connect(ctx, f.databaseURL)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	err = conn.QueryRow(ctx, `SELECT count(*) FROM etl_job_records
+		WHERE principal_scope_hash = ANY ($1) AND job_record_id BETWEEN $2 AND $3 AND job_status = $4`,
+		owners(), ID(first), ID(first+count-1), status).Scan(&n)
+	return n, err
+}
+
+// owners are the users' owner hashes.
+func owners() [][]byte {
+	hashes := make([][]byte, Users)
+	for i := range hashes {
+		owner := job.OwnerOf(UserName(i))
+		hashes[i] = owner[:]
+	}
+	return hashes
+}

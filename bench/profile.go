@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/load"
+	"fencepost/bench/internal/operation"
+)
+
+// profileNamed returns one of the three profiles.
+func profileNamed(name string) (operation.Profile, error) {
+	profiles := map[string]operation.Profile{"smoke": smoke(), "quick": quick(), "full": full()}
+	p, found := profiles[name]
+	if !found {
+		return p, fmt.Errorf("--profile must be smoke, quick or full, not %q", name)
+	}
+	p.Name = name
+	return p, nil
+}
+
+// smoke only shows that everything works.
+func smoke() operation.Profile {
+	return operation.Profile{
+		Sizes: []int64{40_000, 100_000},
+		Main:  100_000,
+		Reads: plan(2, seconds(1), seconds(1)),
+		Writes: compare.Plan{
+			Passes: 2, Warm: operations(320), Measured: operations(1600), Latency: seconds(1),
+		},
+		WorkerJobs: 1000, WorkerPasses: 2, Timed: 40,
+	}
+}
+
+// quick is for every day: some ten minutes.
+func quick() operation.Profile {
+	return operation.Profile{
+		Sizes: []int64{100_000, 1_000_000},
+		Main:  1_000_000,
+		Reads: plan(4, seconds(2), seconds(4)),
+		Writes: compare.Plan{
+			Passes: 4, Warm: operations(1600), Measured: operations(9600), Latency: seconds(4),
+		},
+		WorkerJobs: 12_000, WorkerPasses: 4, Timed: 400,
+	}
+}
+
+// full is what docs/performance.md is made from: more than an hour.
+func full() operation.Profile {
+	return operation.Profile{
+		Sizes: []int64{100_000, 1_000_000, 10_000_000},
+		Main:  1_000_000,
+		Reads: plan(6, seconds(3), seconds(10)),
+		Writes: compare.Plan{
+			Passes: 6, Warm: operations(3200), Measured: operations(32_000), Latency: seconds(20),
+		},
+		WorkerJobs: 40_000, WorkerPasses: 6, Timed: 2000, Plots: true,
+	}
+}
+
+// plan is that of a read, with a latency run as long as a block.
+func plan(passes int, warm, measured load.Bound) compare.Plan {
+	return compare.Plan{Passes: passes, Warm: warm, Measured: measured, Latency: measured}
+}
+
+func seconds(n int) load.Bound { return load.Bound{Duration: time.Duration(n) * time.Second} }
+
+// operations must be a multiple of the number of clients, because each of them does the same share.
+func operations(n int64) load.Bound { return load.Bound{Ops: n / load.Clients * load.Clients} }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"fencepost/bench/internal/cluster"
+	"fencepost/bench/internal/operation"
+	"fencepost/bench/internal/process"
+	"fencepost/bench/internal/report"
+	"fencepost/bench/internal/seed"
+	"fencepost/bench/internal/source"
+)
+
+// operations are all that is measured, in this order.
+var allOperations = []operation.Operation{
+	operation.JobByID{},
+	operation.Lineage{},
+	operation.List{},
+	operation.Cancel{},
+	operation.Submit{},
+}
+
+// suite is a run: the server, the product, and where they keep their files.
+type suite struct {
+	env       *operation.Env
+	directory string
+}
+
+func openSuite(ctx context.Context, profile operation.Profile, o options) (*suite, error) {
+	directory, err := os.MkdirTemp("", "fencepost-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &suite{directory: directory, env: &operation.Env{Profile: profile, Options: operation.Options{
+		ServeFlags: strings.Fields(o.serveFlags), WorkFlags: strings.Fields(o.workFlags),
+	}}}
+	if err := s.prepare(ctx, o); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// prepare builds the product and starts an empty server.
+func (s *suite) prepare(ctx context.Context, o options) (err error) {
+	if s.env.SQL, err = source.Read("../internal/postgres"); err != nil {
+		return err
+	}
+	if s.env.Fencepost, err = process.BuildFencepost(ctx, s.directory); err != nil {
+		return err
+	}
+	if err = s.env.Fencepost.AddUsers(ctx, seed.UserNames()...); err != nil {
+		return err
+	}
+	s.env.Cluster, err = cluster.Start(ctx, o.dataDir, o.postgresBin)
+	return err
+}
+
+// measure runs the operations whose titles hold a text. What was measured before an error is in the report.
+func (s *suite) measure(ctx context.Context, only string) (report.Report, error) {
+	r := report.Report{Began: time.Now()}
+	version, err := s.env.Cluster.Version(ctx)
+	r.Machine = report.ThisMachine(version)
+	for _, o := range allOperations {
+		if err != nil || !strings.Contains(o.Title(), only) {
+			continue
+		}
+		began := time.Now()
+		fmt.Fprintf(os.Stderr, "%s …", o.Title())
+		result, failure := o.Measure(ctx, s.env)
+		fmt.Fprintf(os.Stderr, " %s\n", time.Since(began).Round(time.Second))
+		r.Results, err = append(r.Results, result), failure
+	}
+	r.Took = time.Since(r.Began).Round(time.Second).String()
+	return r, err
+}
+
+func (s *suite) close() error {
+	err := s.env.Close()
+	if s.env.Cluster != nil {
+		err = errors.Join(err, s.env.Cluster.Stop())
+	}
+	return errors.Join(err, os.RemoveAll(s.directory))
+}
