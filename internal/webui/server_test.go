@@ -169,20 +169,28 @@ SELECT principal_scope_hash, id, sha256(id::text::bytea), request_digest, $2, re
 FROM etl_job_records, unnest($3::uuid[]) AS id
 WHERE job_record_id = $1`
 
-const endSomeSQL = `
-UPDATE etl_job_records SET job_status = 'FAILED', failure_code = 'etl_target_failure', request_payload = NULL, attempt_count = 1
-WHERE job_record_id = ANY ($1)`
+// endSQL ends jobs without a worker: of three, two have failed and one was cancelled.
+const endSQL = `
+UPDATE etl_job_records SET request_payload = NULL, attempt_count = 1,
+	job_status = status,
+	failure_code = CASE status WHEN 'FAILED' THEN 'etl_target_failure' END,
+	cancellation_code = CASE status WHEN 'CANCELLED' THEN 'etl_job_cancelled_by_owner' END,
+	cancellation_key_hash = CASE status WHEN 'CANCELLED' THEN submission_key_hash END,
+	job_cancelled_at = CASE status WHEN 'CANCELLED' THEN now() END
+FROM unnest($1::uuid[]) WITH ORDINALITY AS jobs (id, n),
+	LATERAL (SELECT CASE n % 3 WHEN 0 THEN 'CANCELLED' ELSE 'FAILED' END) AS ending (status)
+WHERE job_record_id = id`
 
 // wideTree is a lineage of 2,000 jobs: 1,498 replays of the root, and 501 of one of those.
 func (s *server) wideTree() (root, deepest string) {
 	s.Helper()
 	root = s.cancel(s.submit())
-	children := s.failedReplays(root, 1498)
-	grandchildren := s.failedReplays(children[700].String(), 501)
+	children := s.endedReplays(root, 1498)
+	grandchildren := s.endedReplays(children[699].String(), 501)
 	return root, grandchildren[400].String()
 }
 
-func (s *server) failedReplays(source string, n int) []uuid.UUID {
+func (s *server) endedReplays(source string, n int) []uuid.UUID {
 	s.Helper()
 	ids := make([]uuid.UUID, n)
 	for i := range ids {
@@ -190,7 +198,7 @@ func (s *server) failedReplays(source string, n int) []uuid.UUID {
 	}
 	_, err := s.pool.Exec(s.Context(), growTreeSQL, source, []byte(batch), ids)
 	require.NoError(s, err)
-	_, err = s.pool.Exec(s.Context(), endSomeSQL, ids)
+	_, err = s.pool.Exec(s.Context(), endSQL, ids)
 	require.NoError(s, err)
 	return ids
 }

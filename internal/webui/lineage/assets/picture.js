@@ -1,8 +1,9 @@
 import { codeOf, count, shortId, shortTime, statuses, tally } from './words.js';
 import { treeOf } from './tree.js';
 
-const box = { width: 212, height: 78 };
-const pitch = { x: box.width + 28, y: box.height + 58 };
+const box = { width: 204, height: 78 };
+const pitch = { x: box.width + 20, y: box.height + 54 };
+const smallest = 0.7; // of the natural size
 const origin = { x: 130, y: 28 }; // of the root's generation, right of the labels
 
 // Picture draws a family as a tree in SVG, and lets the arrow keys walk through it.
@@ -42,6 +43,7 @@ export class Picture {
     const svg = node('svg', {
       class: 'tree', role: 'tree', 'aria-label': 'Jobs by generation', width, height, viewBox: `0 0 ${width} ${height}`,
     });
+    svg.style.maxWidth = `max(100%, ${smallest * width}px)`; // a wide picture shrinks before it has to be scrolled
     const sizes = Map.groupBy(this.#family.jobs, ({ replayGeneration }) => replayGeneration);
     svg.append(...Object.keys(rows).map((row) => label(Number(row), sizes.get(Number(row)).length, width)));
     svg.append(...this.#items.filter(({ parent }) => parent).map((item) => this.#edge(item)));
@@ -65,8 +67,8 @@ export class Picture {
     const { job } = item;
     const { word, sign } = statuses[job.status];
     const requested = job.id === this.#family.id;
-    const facts = `${shortTime(job.createdAt)} · ${count(job.attemptCount, 'attempt')}`;
-    const label = [word, requested && 'the requested job', `job ${shortId(job.id)}`, facts, codeOf(job)];
+    const facts = [shortTime(job.createdAt), count(job.attemptCount, 'attempt')];
+    const label = [word, requested && 'the requested job', `job ${shortId(job.id)}`, ...facts, codeOf(job)];
     return node(
       'a',
       {
@@ -80,9 +82,9 @@ export class Picture {
       node('path', { class: 'stripe', d: `M8 0v${box.height}a8 8 0 0 1-8-8v${16 - box.height}a8 8 0 0 1 8-8z` }),
       node('text', { class: 'status', x: 20, y: 25 }, `${sign} ${word}`),
       node('text', { class: 'id', x: box.width - 12, y: 25, 'text-anchor': 'end' }, shortId(job.id)),
-      node('text', { x: 20, y: 46 }, facts),
+      node('text', { x: 20, y: 46 }, facts.join(' · ')),
       node('text', { class: 'code', x: 20, y: 65 }, codeOf(job)),
-      ...(requested ? [node('text', { class: 'tag', x: box.width / 2, y: -8, 'text-anchor': 'middle' }, 'requested')] : []),
+      ...(requested ? [node('text', { class: 'tag', x: 2, y: -8 }, 'requested')] : []),
     );
   }
 
@@ -187,7 +189,7 @@ function label(row, size, width) {
   return node(
     'g',
     { class: 'generation', 'aria-hidden': 'true' },
-    node('path', { d: `M0 ${y + box.height + 29}H${width}` }),
+    node('path', { d: `M0 ${y + box.height + 27}H${width}` }),
     node('text', { class: 'number', x: 12, y: y + 34 }, `Generation ${row}`),
     node('text', { x: 12, y: y + 52 }, count(size, 'job')),
   );

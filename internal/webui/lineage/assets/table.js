@@ -1,10 +1,10 @@
-import { codeOf, longTime, statuses } from './words.js';
+import { codeOf, longTime, shortId, statuses } from './words.js';
 
 const columns = {
   Status: (job) => badge(job.status),
-  Job: (job) => link(job.id),
+  Job: (job) => link(job.id, job.id),
   Generation: (job) => job.replayGeneration,
-  'Replayed from': (job) => (job.replaySource ? link(job.replaySource.id) : ''),
+  'Replayed from': (job) => (job.replaySource ? link(job.replaySource.id, shortId(job.replaySource.id)) : ''),
   Attempts: (job) => job.attemptCount,
   Records: (job) => job.recordCount,
   'Created (UTC)': (job) => longTime(job.createdAt),
@@ -30,8 +30,8 @@ export function badge(status) {
   return make('span', { class: `badge ${status}` }, `${sign} ${word}`);
 }
 
-function link(id) {
-  return make('a', { href: `/lineage/${id}`, class: 'id' }, id);
+function link(id, text) {
+  return make('a', { href: `/lineage/${id}`, class: 'id', title: id }, text);
 }
 
 // make is an HTML element.

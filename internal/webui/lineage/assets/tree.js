@@ -1,6 +1,6 @@
 // The shape of a family's picture: which jobs are drawn, and where.
 
-const shownInGeneration = 6; // jobs; the others are gathered in one item under their source
+const shownInGeneration = 5; // jobs; the others are gathered in one item under their source
 
 // treeOf returns the root of a tree of items, laid out from top to bottom. An item is { key, job, children, column } or, for
 // jobs that are not drawn one by one, { key, hidden, numbers, children, column }. Opened holds the ids of jobs that are drawn

@@ -35,9 +35,9 @@ export function shortTime(text) {
   return shortTimes.format(new Date(text));
 }
 
-// longTime is a point in time to the millisecond, in UTC.
+// longTime is a point in time to the second, in UTC.
 export function longTime(text) {
-  return `${text.slice(0, 10)} ${text.slice(11, 23)}`;
+  return `${text.slice(0, 10)} ${text.slice(11, 19)}`;
 }
 
 // tally says "3 failed, 1 cancelled" for numbers by status.
