@@ -43,7 +43,7 @@ func (s *Store) Cancel(ctx context.Context, owner job.Owner, id uuid.UUID, keyHa
 		return notFound(err)
 	})
 	if err == nil && result.Transitioned {
-		s.notices.publish(result.Job.ID, result.Job.Status)
+		s.notices.publishJob(result.Job)
 	}
 	return result, err
 }

@@ -43,7 +43,8 @@ SET job_status = CASE WHEN attempt_count < $4 THEN 'RUNNING' ELSE 'FAILED' END,
 	updated_at = clock_timestamp()
 FROM due
 WHERE job.principal_scope_hash = due.principal_scope_hash AND job.job_record_id = due.job_record_id
-RETURNING job.principal_scope_hash, job.job_record_id, job.lease_claim_id, job.attempt_count,
+RETURNING job.principal_scope_hash, job.job_record_id,
+	coalesce(job.replay_root_job_record_id, job.job_record_id), job.lease_claim_id, job.attempt_count,
 	clock_timestamp() - due.due_at`
 
 // Claim implements worker.Queue.
@@ -54,9 +55,10 @@ func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claime
 	for _, l := range leases {
 		if l.ClaimID == uuid.Nil {
 			claimed.Exhausted++
-			s.notices.publish(l.JobID, job.StatusFailed)
+			s.notices.publishLease(l, job.StatusFailed)
 			continue
 		}
+		s.notices.publishLease(l, job.StatusRunning)
 		claimed.Leases = append(claimed.Leases, l)
 	}
 	return claimed, err
@@ -69,7 +71,7 @@ func scanClaim(row pgx.CollectableRow) (worker.Lease, error) {
 		owner []byte
 		claim *uuid.UUID
 	)
-	err := row.Scan(&owner, &l.JobID, &claim, &l.Attempt, &l.Waited)
+	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited)
 	copy(l.Owner[:], owner)
 	if claim != nil {
 		l.ClaimID = *claim

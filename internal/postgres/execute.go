@@ -54,7 +54,7 @@ func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	if err != nil {
 		return loadError(err)
 	}
-	s.notices.publish(l.JobID, job.StatusSucceeded)
+	s.notices.publishLease(l, job.StatusSucceeded)
 	return nil
 }
 

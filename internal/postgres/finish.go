@@ -51,7 +51,7 @@ func (s *Store) finish(ctx context.Context, l worker.Lease, to job.Status, sql s
 		return worker.ErrStale
 	}
 	if err == nil {
-		s.notices.publish(l.JobID, to)
+		s.notices.publishLease(l, to)
 	}
 	return err
 }

@@ -14,14 +14,14 @@ import (
 	"fencepost/internal/worker"
 )
 
-// channel carries the notices: lines of a status and a job id.
+// channel carries the notices: lines of a status, a job id and the id of the first job of its lineage.
 const channel = "fencepost_job_changed"
 
 const (
 	// noticeBacklog is how many notices may wait; further ones are dropped, since they are hints.
 	noticeBacklog = 4096
 	// noticesAtOnce keeps a notification below PostgreSQL's limit of 8,000 bytes.
-	noticesAtOnce = 128
+	noticesAtOnce = 90
 	// noticeTimeout bounds the sending of one notification.
 	noticeTimeout = 5 * time.Second
 	// listenRetryDelay is the pause before a lost listener connects again.
@@ -43,11 +43,21 @@ func newNotifier(pool *pgxpool.Pool) *notifier {
 }
 
 // publish hands a notice to the sender, without waiting.
-func (n *notifier) publish(id uuid.UUID, status job.Status) {
+func (n *notifier) publish(notice worker.Notice) {
 	select {
-	case n.waiting <- string(status) + " " + id.String():
+	case n.waiting <- string(notice.Status) + " " + notice.JobID.String() + " " + notice.RootID.String():
 	default:
 	}
+}
+
+// publishJob hands over the notice of a job in its present status.
+func (n *notifier) publishJob(j job.Job) {
+	n.publish(worker.Notice{JobID: j.ID, RootID: j.RootID(), Status: j.Status})
+}
+
+// publishLease hands over the notice of a leased job in a new status.
+func (n *notifier) publishLease(l worker.Lease, status job.Status) {
+	n.publish(worker.Notice{JobID: l.JobID, RootID: l.RootID, Status: status})
 }
 
 // close sends what is waiting and stops the sender. Nothing may be published any more.
@@ -117,7 +127,10 @@ func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
 
 // parseNotice reads one line. Anyone may notify the channel, so what does not parse is passed over.
 func parseNotice(line string) (worker.Notice, bool) {
-	status, text, _ := strings.Cut(line, " ")
-	id, err := uuid.Parse(text)
-	return worker.Notice{JobID: id, Status: job.Status(status)}, err == nil && job.Status(status).Valid()
+	status, ids, _ := strings.Cut(line, " ")
+	id, root, _ := strings.Cut(ids, " ")
+	jobID, err := uuid.Parse(id)
+	rootID, rootErr := uuid.Parse(root)
+	notice := worker.Notice{JobID: jobID, RootID: rootID, Status: job.Status(status)}
+	return notice, err == nil && rootErr == nil && notice.Status.Valid()
 }

@@ -37,34 +37,41 @@ func (w *world) requireNotice(notices <-chan worker.Notice, want worker.Notice) 
 	}
 }
 
-func TestEveryTransitionIsNoticed(t *testing.T) {
+func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
 	w := newWorld(t)
 	notices := w.listen()
-	expect := func(id uuid.UUID, status job.Status) {
+	expect := func(j job.Job, status job.Status) {
 		t.Helper()
-		w.requireNotice(notices, worker.Notice{JobID: id, Status: status})
+		w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.RootID(), Status: status})
 	}
 	j := w.submit()
-	expect(j.ID, job.StatusPending)
+	expect(j, job.StatusPending)
 	require.NoError(t, w.store.Retry(t.Context(), w.claim(), 0))
-	expect(j.ID, job.StatusPending)
+	expect(j, job.StatusRunning)
+	expect(j, job.StatusPending)
 	require.NoError(t, w.store.Fail(t.Context(), w.claim(), job.FailureTarget))
-	expect(j.ID, job.StatusFailed)
+	expect(j, job.StatusRunning)
+	expect(j, job.StatusFailed)
 	replay, err := w.replay(j, "k")
 	require.NoError(t, err)
-	expect(replay.Job.ID, job.StatusPending)
+	expect(replay.Job, job.StatusPending)
+	require.NoError(t, w.store.Retry(t.Context(), w.claim(), time.Hour))
+	expect(replay.Job, job.StatusRunning)
+	expect(replay.Job, job.StatusPending)
 	_, err = w.cancel(replay.Job, "k")
 	require.NoError(t, err)
-	expect(replay.Job.ID, job.StatusCancelled)
+	expect(replay.Job, job.StatusCancelled)
 	succeeded := w.succeeded()
-	expect(succeeded.ID, job.StatusPending)
-	expect(succeeded.ID, job.StatusSucceeded)
+	expect(succeeded, job.StatusPending)
+	expect(succeeded, job.StatusRunning)
+	expect(succeeded, job.StatusSucceeded)
 	exhausted, _ := w.running()
-	expect(exhausted.ID, job.StatusPending)
+	expect(exhausted, job.StatusPending)
+	expect(exhausted, job.StatusRunning)
 	w.mustExec("UPDATE etl_job_records SET attempt_count = 99 WHERE job_record_id = $1", exhausted.ID)
 	w.expire(exhausted.ID)
 	w.claimAll(1)
-	expect(exhausted.ID, job.StatusFailed)
+	expect(exhausted, job.StatusFailed)
 }
 
 func TestListenerConnectsAgainAndSaysSo(t *testing.T) {
@@ -73,36 +80,41 @@ func TestListenerConnectsAgainAndSaysSo(t *testing.T) {
 	w.mustExec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'")
 	w.requireNotice(notices, worker.Notice{})
 	j := w.submit()
-	w.requireNotice(notices, worker.Notice{JobID: j.ID, Status: job.StatusPending})
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 }
 
 func TestForeignNotificationsArePassedOver(t *testing.T) {
 	w := newWorld(t)
 	notices := w.listen()
-	for _, payload := range []string{"", "nonsense", "DONE " + uuid.NewString(), "PENDING nonsense"} {
+	id := uuid.NewString()
+	for _, payload := range []string{"", "nonsense", "PENDING " + uuid.NewString(), "DONE " + id + " " + id, "PENDING nonsense " + id} {
 		w.mustExec("SELECT pg_notify($1, $2)", channel, payload)
 	}
 	j := w.submit()
-	w.requireNotice(notices, worker.Notice{JobID: j.ID, Status: job.StatusPending})
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 }
 
 func TestPublishingNeverWaits(t *testing.T) {
 	t.Parallel()
 	n := &notifier{waiting: make(chan string, 1)} // nobody sends
-	n.publish(uuid.New(), job.StatusPending)
-	n.publish(uuid.New(), job.StatusPending)
+	n.publish(worker.Notice{Status: job.StatusPending})
+	n.publish(worker.Notice{Status: job.StatusPending})
 	require.Len(t, n.waiting, 1)
 }
 
 func TestNoticesThatGatherGoOutTogether(t *testing.T) {
 	w := newWorld(t)
 	notices := w.listen()
-	n := &notifier{pool: w.pool, waiting: make(chan string, 10), done: make(chan struct{})}
-	first, second := uuid.New(), uuid.New()
-	n.publish(first, job.StatusPending)
-	n.publish(second, job.StatusCancelled)
+	n := &notifier{pool: w.pool, waiting: make(chan string, noticeBacklog), done: make(chan struct{})}
+	const tooMany = noticesAtOnce + 1 // more than one notification can hold
+	sent := make([]worker.Notice, tooMany)
+	for i := range sent {
+		sent[i] = worker.Notice{JobID: uuid.New(), RootID: uuid.New(), Status: job.StatusSucceeded}
+		n.publish(sent[i])
+	}
 	go n.run()
 	n.close()
-	w.requireNotice(notices, worker.Notice{JobID: first, Status: job.StatusPending})
-	w.requireNotice(notices, worker.Notice{JobID: second, Status: job.StatusCancelled})
+	for _, notice := range sent {
+		w.requireNotice(notices, notice)
+	}
 }

@@ -53,7 +53,7 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 		return err
 	})
 	if err == nil && result.Created != nil {
-		s.notices.publish(result.Created.ID, result.Created.Status)
+		s.notices.publishJob(*result.Created)
 	}
 	return result, err
 }

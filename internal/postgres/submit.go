@@ -39,7 +39,7 @@ func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, 
 	// A row with the new id is this call's own, also when the answer to its first try was lost.
 	inserted = err == nil && j.ID == n.ID
 	if inserted {
-		s.notices.publish(j.ID, j.Status)
+		s.notices.publishJob(j)
 	}
 	return j, inserted, sameBytes || inserted, err
 }

@@ -20,6 +20,8 @@ type Lease struct {
 	// Owner and JobID name the job.
 	Owner job.Owner
 	JobID uuid.UUID
+	// RootID is the first job of its lineage, the job itself on one that was submitted.
+	RootID uuid.UUID
 	// ClaimID is new with every claim.
 	ClaimID uuid.UUID
 	// Attempt counts the claims, this one included.
@@ -92,6 +94,8 @@ type Queue interface {
 type Notice struct {
 	// JobID names the job.
 	JobID uuid.UUID
+	// RootID is the first job of its lineage.
+	RootID uuid.UUID
 	// Status is the one that it changed to.
 	Status job.Status
 }
