@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer) and "compiler"
-# (a C compiler, for Go's race detector). As root on Debian and its relatives it installs what is missing; anywhere
-# else it says what to install.
+# Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
+# compiler, for Go's race detector), "node" (Node.js and npm) and "session" (what the README's session uses). As root on
+# Debian and its relatives it installs what is missing; anywhere else it says what to install.
 #   scripts/setup.sh postgres compiler
 set -euo pipefail
 
@@ -15,6 +15,10 @@ have_postgres() {
 }
 
 have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
+
+have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
+
+have_session() { command -v curl >/dev/null && command -v jq >/dev/null; }
 
 # install NAME PACKAGE... installs the packages, or tells how.
 install() {
@@ -44,6 +48,8 @@ for need in "$@"; do
   case $need in
     postgres) have_postgres || install_postgres ;;
     compiler) have_compiler || install "a C compiler" gcc libc6-dev ;;
+    node) have_node || install "Node.js and npm" nodejs npm ;;
+    session) have_session || install "curl and jq" curl jq ;;
     *) echo "setup.sh: unknown need $need" >&2; exit 2 ;;
   esac
 done
