@@ -16,13 +16,14 @@ import (
 	"fencepost/bench/internal/source"
 )
 
-// operations are all that is measured, in this order.
+// allOperations are all that is measured, in this order.
 var allOperations = []operation.Operation{
 	operation.JobByID{},
 	operation.Lineage{},
 	operation.List{},
 	operation.Cancel{},
 	operation.Submit{},
+	operation.WorkerRate{},
 }
 
 // suite is a run: the server, the product, and where they keep their files.
@@ -37,7 +38,7 @@ func openSuite(ctx context.Context, profile operation.Profile, o options) (*suit
 		return nil, err
 	}
 	s := &suite{directory: directory, env: &operation.Env{Profile: profile, Options: operation.Options{
-		ServeFlags: strings.Fields(o.serveFlags), WorkFlags: strings.Fields(o.workFlags),
+		ServeFlags: strings.Fields(o.serveFlags), WorkFlags: strings.Fields(o.workFlags), Peers: !o.noPeers,
 	}}}
 	if err := s.prepare(ctx, o); err != nil {
 		return nil, errors.Join(err, s.close())

@@ -90,7 +90,7 @@ func (c *Cluster) Version(ctx context.Context) (version string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	err = conn.QueryRow(ctx, "SHOW server_version").Scan(&version)
 	return version, err
 }
@@ -101,7 +101,7 @@ func (c *Cluster) Exec(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	if _, err = conn.Exec(ctx, sql); err != nil {
 		return fmt.Errorf("%s: %w", sql, err)
 	}

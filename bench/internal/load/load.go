@@ -118,7 +118,7 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 		wait.Go(func() {
 			for number := next.Add(1) - 1; number < total && ctx.Err() == nil; number = next.Add(1) - 1 {
 				due := began.Add(time.Duration(float64(number) / rate * float64(time.Second)))
-				time.Sleep(time.Until(due))
+				waitUntil(due)
 				all.add(call(client, number))
 				_ = measured[client].RecordValue(min(time.Since(due), longest).Microseconds()) // in range
 			}
@@ -131,6 +131,12 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 		sum.Merge(h)
 	}
 	return sample, sum
+}
+
+func waitUntil(due time.Time) {
+	if left := time.Until(due); left > 0 {
+		<-time.After(left)
+	}
 }
 
 // newHistogram counts microseconds, to three digits.

@@ -45,6 +45,6 @@ func TestOpenLatencyCountsFromTheMomentThatACallWasDue(t *testing.T) {
 		return nil
 	})
 	// All hundred calls were due within the stall of the first, so all of them have waited for about half of it or more.
-	require.Greater(t, latency.ValueAtQuantile(1), (stall / 2).Microseconds()*9/10)
+	require.Greater(t, latency.ValueAtQuantile(1), (stall/2).Microseconds()*9/10)
 	require.EqualValues(t, 100, latency.TotalCount())
 }

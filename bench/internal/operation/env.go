@@ -6,9 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"fencepost/bench/internal/cluster"
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/process"
@@ -38,6 +35,8 @@ type Profile struct {
 type Options struct {
 	// ServeFlags and WorkFlags are added to the command lines of Fencepost.
 	ServeFlags, WorkFlags []string
+	// Peers asks for River and PostGraphile.
+	Peers bool
 }
 
 // Env is what operations run in.
@@ -132,28 +131,3 @@ func (e *Env) Close() error {
 }
 
 func (e *Env) pgbench() string { return filepath.Join(e.Cluster.BinDir, "pgbench") }
-
-// exec runs statements on a database.
-func exec(ctx context.Context, url string, statements ...string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
-	for _, sql := range statements {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scan reads one value.
-func scan[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (T, error) {
-	rows, err := pool.Query(ctx, sql, args...)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-}

@@ -63,7 +63,7 @@ func cursorPrefix(ctx context.Context, db *Database) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it is read, or of no use
+	defer response.Body.Close()
 	var page struct{ NextCursor string }
 	if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (f *Fuel) PendingWith(ctx context.Context, count int64, payload []byte, rec
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	first = f.Reserve(count)
 	if _, err := conn.Exec(ctx, pendingSQL, first, first+count-1, owners(), payload, records); err != nil {
 		return 0, fmt.Errorf("make pending jobs: %w", err)
@@ -60,7 +60,7 @@ func (f *Fuel) Count(ctx context.Context, first, count int64, status job.Status)
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM etl_job_records
 		WHERE principal_scope_hash = ANY ($1) AND job_record_id BETWEEN $2 AND $3 AND job_status = $4`,
 		owners(), ID(first), ID(first+count-1), status).Scan(&n)

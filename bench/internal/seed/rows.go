@@ -60,7 +60,7 @@ func Rows(ctx context.Context, databaseURL string, rows, others int64) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	rebuild, err := takeIndexes(ctx, conn)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, first int64) (load.Samp
 	if err != nil {
 		return load.Sample{}, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a leftover in the system's temporary directory
+	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "script.sql")
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		return load.Sample{}, err

@@ -1,0 +1,69 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/load"
+	"fencepost/bench/internal/target"
+)
+
+// WorkerRate runs jobs of three records.
+type WorkerRate struct{}
+
+// Title implements Operation.
+func (WorkerRate) Title() string { return "worker" }
+
+// Measure implements Operation.
+func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error) {
+	worker, err := e.worker(ctx)
+	if err != nil {
+		return compare.Result{}, err
+	}
+	c := compare.Comparison{Name: o.Title(), Targets: []compare.Target{worker}}
+	if e.Peers {
+		peer, err := e.river(ctx)
+		if err != nil {
+			return compare.Result{}, err
+		}
+		c.Targets = append(c.Targets, peer)
+		c.Goals = []compare.Goal{{
+			Name: "worker, everything on / tuned River on the same work",
+			Over: target.WorkerName, Under: target.RiverName, Must: 1.5, Aim: 2.5,
+		}}
+	}
+	plan := compare.Plan{Passes: e.WorkerPasses, Measured: load.Bound{Ops: e.WorkerJobs}}
+	return c.Run(ctx, plan, e.Cluster.Checkpoint)
+}
+
+func (e *Env) worker(ctx context.Context) (*target.Worker, error) {
+	url, err := e.Empty(ctx, "worker")
+	if err != nil {
+		return nil, err
+	}
+	pool, err := e.pool(ctx, url)
+	return &target.Worker{Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: url, Pool: pool}, err
+}
+
+func (e *Env) river(ctx context.Context) (*target.River, error) {
+	url, err := e.Empty(ctx, "river")
+	if err != nil {
+		return nil, err
+	}
+	peer, err := target.NewRiver(ctx, url)
+	if err == nil {
+		e.closers = append(e.closers, peer.Close)
+	}
+	return peer, err
+}
+
+// pool is for the harness's own questions to a database, until the run ends.
+func (e *Env) pool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.New(ctx, url)
+	if err == nil {
+		e.closers = append(e.closers, func() error { pool.Close(); return nil })
+	}
+	return pool, err
+}
