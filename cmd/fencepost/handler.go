@@ -13,13 +13,14 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/telemetry"
+	"fencepost/internal/webui"
 	"fencepost/rest"
 )
 
 const graphqlPath = "/graphql"
 
 // routes are the paths that requests are counted by.
-var routes = []string{
+var routes = append([]string{
 	graphqlPath,
 	"/api/etl/jobs",
 	"/api/etl/jobs/{id}",
@@ -31,9 +32,9 @@ var routes = []string{
 	"/openapi.yaml",
 	"/livez",
 	"/readyz",
-}
+}, webui.Routes...)
 
-// handler joins the two doors over one service. The readiness check fails from the moment that ctx ends.
+// handler joins the two doors over one service with the pages that use them. The readiness check fails from the moment that ctx ends.
 func (o *serveOptions) handler(
 	ctx context.Context, b *backend, usersFile string, metrics *telemetry.Metrics, log *slog.Logger,
 ) (http.Handler, error) {
@@ -59,16 +60,20 @@ func (o *serveOptions) handler(
 		Log:           log,
 	})
 	graphDoor = users.Require(graphDoor, graph.Unauthenticated)
-	return metrics.Observe(log, eitherDoor(graphDoor, restDoor)), nil
+	pages := users.Require(webui.New(), webui.Unauthenticated)
+	return metrics.Observe(log, byPath(graphDoor, pages, restDoor)), nil
 }
 
-// eitherDoor compares the path as it was sent. An [http.ServeMux] would redirect paths that it finds unclean.
-func eitherDoor(graphDoor, restDoor http.Handler) http.Handler {
+// byPath compares the path as it was sent. An [http.ServeMux] would redirect paths that it finds unclean.
+func byPath(graphDoor, pages, restDoor http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.EscapedPath() == graphqlPath {
+		switch path := r.URL.EscapedPath(); {
+		case path == graphqlPath:
 			graphDoor.ServeHTTP(w, r)
-			return
+		case webui.Serves(path):
+			pages.ServeHTTP(w, r)
+		default:
+			restDoor.ServeHTTP(w, r)
 		}
-		restDoor.ServeHTTP(w, r)
 	})
 }

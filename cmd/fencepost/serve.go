@@ -98,7 +98,8 @@ func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slo
 func announce(w io.Writer, public, admin *door, s site) {
 	fmt.Fprintln(w, "Fencepost is ready.")
 	fmt.Fprintf(w, "  REST      %s/api/etl/jobs, described in %s/openapi.json\n", public.url(), public.url())
-	fmt.Fprintf(w, "  GraphQL   %s/graphql\n", public.url())
+	fmt.Fprintf(w, "  GraphQL   %s/graphql, to try in %s/playground\n", public.url(), public.url())
+	fmt.Fprintf(w, "  Lineage   %s/lineage\n", public.url())
 	fmt.Fprintf(w, "  Metrics   %s/metrics\n", admin.url())
 	fmt.Fprintf(w, "  Users     %s\n", s.usersFile)
 	if s.dataDir != "" {

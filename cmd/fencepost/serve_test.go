@@ -28,20 +28,31 @@ func TestServeRunsAJobFromEitherDoor(t *testing.T) {
 	require.Equal(t, 0, p.end().code)
 }
 
-func TestBothDoorsWantCredentials(t *testing.T) {
+func TestBothDoorsAndThePagesWantCredentials(t *testing.T) {
 	t.Parallel()
 	p := serve(t, pgtest.URL(t), "--workers=0")
-	for _, path := range []string{"/graphql", "/api/etl/jobs"} {
+	for _, path := range []string{"/graphql", "/api/etl/jobs", "/playground", "/lineage"} {
 		a := callAs(t, http.DefaultClient, name, "wrong password", http.MethodGet, p.api+path, "")
 		require.Equal(t, http.StatusUnauthorized, a.status, path)
 		require.Contains(t, a.header.Get("WWW-Authenticate"), "Basic")
 	}
 }
 
+func TestPagesAreServedBesideTheDoors(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), "--workers=0")
+	for _, path := range []string{"/playground", "/lineage", "/lineage/any"} {
+		require.Contains(t, p.announced, p.api+"/"+strings.Split(path, "/")[1])
+		a := call(t, http.MethodGet, p.api+path, "")
+		require.Equal(t, http.StatusOK, a.status, path)
+		require.Contains(t, string(a.body), "<!doctype html>")
+	}
+}
+
 func TestPathIsComparedAsItWasSent(t *testing.T) {
 	t.Parallel()
 	p := serve(t, pgtest.URL(t), "--workers=0")
-	for _, path := range []string{"/graphql/", "//graphql", "/%67raphql", "/x/../graphql"} {
+	for _, path := range []string{"/graphql/", "//graphql", "/%67raphql", "/x/../graphql", "/lineage/", "/%6cineage"} {
 		require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, p.api+path, "").status, path)
 	}
 }

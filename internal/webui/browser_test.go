@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABrowserShowsThePages runs browsertest against a whole server. With FENCEPOST_TEST_SCREENSHOTS, a directory, it also keeps
-// pictures of the pages there.
+// TestABrowserShowsThePages runs browsertest against a whole server. It also keeps pictures of the pages in the directory that
+// FENCEPOST_TEST_SCREENSHOTS names, if that is set.
 func TestABrowserShowsThePages(t *testing.T) {
 	t.Parallel()
 	_, err := os.Stat("browsertest/node_modules")
@@ -19,10 +19,10 @@ func TestABrowserShowsThePages(t *testing.T) {
 	require.NoError(t, err, "install chromium first")
 
 	s := newServer(t)
-	jobs := map[string]string{"single": s.succeeded()}
+	jobs := map[string]string{"treeLeaf": s.wideTree(), "single": s.succeeded()}
+	chain := s.chain()
 	jobs["family"], jobs["pending"] = s.everyStatus()
-	jobs["chainRoot"], jobs["chainEnd"] = s.chain()
-	jobs["treeRoot"], jobs["treeLeaf"] = s.wideTree()
+	jobs["chainEnd"] = s.replay(chain)
 	setting, err := json.Marshal(map[string]any{
 		"url": s.url, "user": user, "password": password, "batch": batch, "chromium": chromium, "jobs": jobs,
 		"screenshots": os.Getenv("FENCEPOST_TEST_SCREENSHOTS"),

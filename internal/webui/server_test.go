@@ -150,15 +150,14 @@ func (s *server) everyStatus() (root, pending string) {
 	return root, s.replay(root)
 }
 
-// chain is a lineage of 101 jobs, each replayed from the one before; the last one waits.
-func (s *server) chain() (root, last string) {
+// chain is a lineage of 100 jobs, each replayed from the one before, and all cancelled.
+func (s *server) chain() (last string) {
 	s.Helper()
-	root = s.submit()
-	last = root
-	for range job.MaxGeneration {
-		last = s.replay(s.cancel(last))
+	last = s.cancel(s.submit())
+	for range job.MaxGeneration - 1 {
+		last = s.cancel(s.replay(last))
 	}
-	return root, last
+	return last
 }
 
 const growTreeSQL = `
@@ -181,13 +180,11 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS jobs (id, n),
 	LATERAL (SELECT CASE n % 3 WHEN 0 THEN 'CANCELLED' ELSE 'FAILED' END) AS ending (status)
 WHERE job_record_id = id`
 
-// wideTree is a lineage of 2,000 jobs: 1,498 replays of the root, and 501 of one of those.
-func (s *server) wideTree() (root, deepest string) {
+// wideTree is a lineage of 2,000 jobs: 1,498 replays of the root, and 501 of one of those. It returns one of the latter.
+func (s *server) wideTree() string {
 	s.Helper()
-	root = s.cancel(s.submit())
-	children := s.endedReplays(root, 1498)
-	grandchildren := s.endedReplays(children[699].String(), 501)
-	return root, grandchildren[400].String()
+	children := s.endedReplays(s.cancel(s.submit()), 1498)
+	return s.endedReplays(children[699].String(), 501)[400].String()
 }
 
 func (s *server) endedReplays(source string, n int) []uuid.UUID {

@@ -16,8 +16,14 @@ import (
 	"strings"
 )
 
-// Paths are the paths that requests for pages are counted by.
-var Paths = []string{"/playground", "/lineage", "/lineage/{jobRecordId}"}
+// Routes are the patterns of the paths that requests are counted by.
+var Routes = []string{
+	"/playground",
+	"/playground/assets/{file}",
+	"/lineage",
+	"/lineage/{jobRecordId}",
+	"/lineage/assets/{file}",
+}
 
 // Serves reports whether a path, as it was sent, belongs to the pages.
 func Serves(path string) bool {

@@ -225,7 +225,7 @@ func TestServesNamesThePathsOfThePages(t *testing.T) {
 	for _, path := range []string{"/", "/graphql", "/lineages", "/playgrounds", "/api/etl/jobs", "//lineage"} {
 		require.False(t, webui.Serves(path), path)
 	}
-	for _, path := range webui.Paths {
+	for _, path := range webui.Routes {
 		require.True(t, webui.Serves(path), path)
 	}
 }

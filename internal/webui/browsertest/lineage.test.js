@@ -42,7 +42,6 @@ visit('a cancellation made elsewhere appears without a reload, and the focus sta
   assert.equal(await page.getByRole('treeitem').count(), 101);
   await page.evaluate(() => (window.notReloaded = true));
   await item(page, jobs.chainEnd).focus();
-  await keepPicture(page, 'lineage-chain');
 
   await elsewhere('POST', `/api/etl/jobs/${jobs.chainEnd}/cancellation`, 'elsewhere-cancel');
   await item(page, jobs.chainEnd).getByText('Cancelled').first().waitFor();
@@ -132,7 +131,7 @@ visit('the search box opens a lineage, and the latest jobs are listed', async (p
   await page.goto('/lineage');
   await page.getByRole('heading', { name: 'Latest jobs' }).waitFor();
   assert.equal(await page.locator('tbody tr').count(), 20);
-  await keepPicture(page, 'search');
+  await keepPicture(page, 'lineage-search');
   await page.getByLabel('Job id').fill(` ${jobs.single.toUpperCase()} `);
   await page.keyboard.press('Enter');
   await page.waitForURL(`/lineage/${jobs.single}`);

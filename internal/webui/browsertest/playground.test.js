@@ -15,11 +15,14 @@ visit('the tabs are ready, a field is completed from introspection, and a query 
 
   await editor(page).locator('.view-line').first().click();
   await page.keyboard.press('Control+A');
-  await page.keyboard.type(`{ lineage(jobRecordId: "${jobs.single}") { jobC`);
+  await page.keyboard.type(`{ lineage(jobRecordId: "${jobs.single}") { job { status recordCount } jobC`);
   await page.locator('.suggest-widget').getByText('jobCount').waitFor();
-  await keepPicture(page, 'playground-completion');
   await page.keyboard.press('Enter');
-  await page.keyboard.press('Control+Enter');
-  await answer(page).getByText('"jobCount": 1').waitFor();
+  await page.getByRole('button', { name: 'Prettify' }).click();
+  await editor(page).locator('.view-line').nth(6).waitFor();
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await answer(page).getByText('"jobCount"').waitFor();
+  await editor(page).locator('.view-line').nth(6).click();
+  await page.keyboard.press('Control+Home');
   await keepPicture(page, 'playground');
 });

@@ -1,8 +1,8 @@
 import { codeOf, count, shortId, shortTime, statuses, tally } from './words.js';
 import { treeOf } from './tree.js';
 
-const box = { width: 204, height: 78 };
-const pitch = { x: box.width + 20, y: box.height + 54 };
+const box = { width: 208, height: 78 };
+const pitch = { x: box.width + 18, y: box.height + 54 };
 const smallest = 0.7; // of the natural size
 const origin = { x: 130, y: 28 }; // of the root's generation, right of the labels
 
@@ -80,10 +80,10 @@ export class Picture {
       node('title', {}, job.id),
       node('rect', { class: 'box', width: box.width, height: box.height, rx: 8 }),
       node('path', { class: 'stripe', d: `M8 0v${box.height}a8 8 0 0 1-8-8v${16 - box.height}a8 8 0 0 1 8-8z` }),
-      node('text', { class: 'status', x: 20, y: 25 }, `${sign} ${word}`),
+      node('text', { class: 'status', x: 18, y: 25 }, `${sign} ${word}`),
       node('text', { class: 'id', x: box.width - 12, y: 25, 'text-anchor': 'end' }, shortId(job.id)),
-      node('text', { x: 20, y: 46 }, facts.join(' · ')),
-      node('text', { class: 'code', x: 20, y: 65 }, codeOf(job)),
+      node('text', { x: 18, y: 46 }, facts.join(' · ')),
+      node('text', { class: 'code', x: 18, y: 65 }, codeOf(job)),
       ...(requested ? [node('text', { class: 'tag', x: 2, y: -8 }, 'requested')] : []),
     );
   }

@@ -32,7 +32,7 @@ const shortTimes = new Intl.DateTimeFormat('en-GB', {
 
 // shortTime is a point in time without the year, in UTC.
 export function shortTime(text) {
-  return shortTimes.format(new Date(text));
+  return shortTimes.format(new Date(text)).replace(',', '');
 }
 
 // longTime is a point in time to the second, in UTC.
