@@ -2,12 +2,14 @@ package examples_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,6 +19,9 @@ const repository = ".."
 
 // written is the address that the documents name. The servers of the tests listen on free ports.
 const written = "http://127.0.0.1:8080"
+
+// patience is how long a session may take. It waits for jobs, which would be for ever if they failed.
+const patience = 2 * time.Minute
 
 // block is one fenced block of commands, and the block that shows what they print, if there is one.
 type block struct{ commands, shown string }
@@ -47,7 +52,10 @@ func follow(t *testing.T, session []block, url string, answers ...string) {
 	for _, b := range session {
 		script += strings.ReplaceAll(b.commands, written, url) + "printf '\\0'\n"
 	}
-	shell := exec.CommandContext(t.Context(), "bash", "-c", script)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-c", script)
+	shell.WaitDelay = time.Second
 	shell.Dir = repository
 	shell.Stdin = strings.NewReader(strings.Join(answers, "\n") + "\n")
 	var stderr bytes.Buffer
