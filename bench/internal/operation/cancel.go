@@ -30,9 +30,13 @@ func (o Cancel) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		Binary: e.pgbench(), DatabaseURL: db.URL, Row: ":next",
 		Statements: e.sql(cancelStatement), Fuel: db.Fuel.Pending, Done: cancelled(db),
 	}
+	peer, err := e.postgraphile(ctx, db, postgraphileCancel)
+	if err != nil {
+		return compare.Result{}, err
+	}
 	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
 		floor, fuelled(db, rest(db, restCancel)), fuelled(db, graphql(db, graphqlCancel)),
-	}, fuelledAll(db, e.postgraphile(postgraphileCancel))...)}
+	}, fuelledAll(db, peer)...)}
 	c.Goals = e.goals(
 		compare.Goal{Name: "REST cancel / floor", Over: restName, Under: target.FloorName, Must: 0.55, Aim: 0.75},
 		compare.Goal{Name: "GraphQL cancel / floor", Over: graphqlName, Under: target.FloorName, Must: 0.45, Aim: 0.60},

@@ -47,11 +47,10 @@ type Env struct {
 	Cluster   *cluster.Cluster
 	Fencepost *process.Fencepost
 	SQL       source.Statements
-	// PostGraphile is where the peer serves the database of the main size; empty when it is left out.
-	PostGraphile string
 
-	databases map[int64]*Database
-	closers   []func() error
+	databases    map[int64]*Database
+	postGraphile string // where the peer serves the main database; empty until it is asked for
+	closers      []func() error
 }
 
 // Database is a seeded database with a server on it.

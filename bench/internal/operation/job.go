@@ -24,11 +24,15 @@ func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
+	peer, err := e.postgraphile(ctx, db, func(int64) target.Request { return postgraphileJob(db.Rows) })
+	if err != nil {
+		return compare.Result{}, err
+	}
 	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
 		e.readFloor(db, seed.JobRow(db.Rows), jobStatement),
 		restJob(db),
 		graphql(db, func(int64) target.Request { return graphqlJob(db.Rows) }),
-	}, e.postgraphile(func(int64) target.Request { return postgraphileJob(db.Rows) })...)}
+	}, peer...)}
 	c.Goals = e.goals(
 		compare.Goal{Name: "REST job / floor", Over: restName, Under: target.FloorName, Must: 0.45, Aim: 0.60},
 		compare.Goal{Name: "GraphQL job / floor", Over: graphqlName, Under: target.FloorName, Must: 0.33, Aim: 0.45},

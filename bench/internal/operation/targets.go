@@ -2,8 +2,10 @@ package operation
 
 import (
 	"context"
+	"slices"
 
 	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/target"
 	"fencepost/internal/job"
 )
@@ -57,21 +59,23 @@ func graphql(db *Database, request func(row int64) target.Request) *target.HTTP 
 	return &target.HTTP{Label: graphqlName, Address: db.Server.Address, Request: request}
 }
 
-// postgraphile is the peer's only door, or nothing when it is left out.
-func (e *Env) postgraphile(request func(row int64) target.Request) []compare.Target {
-	if e.PostGraphile == "" {
-		return nil
+// postgraphile is the peer's only door to a database, or nothing when peers are left out. The first call starts it.
+func (e *Env) postgraphile(ctx context.Context, db *Database, request func(row int64) target.Request) ([]compare.Target, error) {
+	if !e.Peers {
+		return nil, nil
 	}
-	return []compare.Target{&target.HTTP{Label: postgraphileName, Address: e.PostGraphile, Request: request}}
+	if e.postGraphile == "" {
+		p, address, err := process.StartPostGraphile(ctx, db.URL)
+		if err != nil {
+			return nil, err
+		}
+		e.postGraphile = address
+		e.closers = append(e.closers, p.Stop)
+	}
+	return []compare.Target{&target.HTTP{Label: postgraphileName, Address: e.postGraphile, Request: request}}, nil
 }
 
-// withPeer leaves out the goals whose peer is left out.
+// goals leaves out those whose peer is left out.
 func (e *Env) goals(goals ...compare.Goal) []compare.Goal {
-	var kept []compare.Goal
-	for _, g := range goals {
-		if g.Under != postgraphileName || e.PostGraphile != "" {
-			kept = append(kept, g)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(goals, func(g compare.Goal) bool { return g.Under == postgraphileName && !e.Peers })
 }
