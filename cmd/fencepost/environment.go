@@ -11,7 +11,7 @@ import (
 )
 
 // perCall are the flags without a twin in the environment: each is about one call and no setting.
-var perCall = []string{"help", "password-stdin", "to"}
+var perCall = []string{"help", "idempotency-key", "limit", "password-stdin", "replay", "status", "to"}
 
 // environmentName is a flag's twin: --database-url is FENCEPOST_DATABASE_URL.
 func environmentName(f *pflag.Flag) string {

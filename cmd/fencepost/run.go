@@ -16,15 +16,15 @@ type shell struct {
 	lookupEnv      func(name string) (value string, set bool)
 }
 
-// run executes one command line and returns its exit code: 0, or 1 after a message on stderr. When ctx ends, a server
-// finishes what it has begun and that is a success.
+// run executes one command line and returns its exit code: 0, or another after a message on stderr (see exitCode). When
+// ctx ends, a server finishes what it has begun and that is a success.
 func run(ctx context.Context, sh shell, args []string) int {
 	understood := false
 	root := newRootCommand(sh)
 	root.SetArgs(args)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		understood = true
-		return applyEnvironment(cmd.Flags(), sh.lookupEnv)
+		return usage(applyEnvironment(cmd.Flags(), sh.lookupEnv))
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -34,7 +34,7 @@ func run(ctx context.Context, sh shell, args []string) int {
 	if !understood {
 		fmt.Fprintf(sh.stderr, "See \"%s --help\".\n", cmd.CommandPath())
 	}
-	return 1
+	return exitCode(cmd, understood, err)
 }
 
 func newRootCommand(sh shell) *cobra.Command {
@@ -55,7 +55,8 @@ Every setting can be given as a flag or as the environment variable that its hel
 	root.SetIn(sh.stdin)
 	root.SetOut(sh.stdout)
 	root.SetErr(sh.stderr)
-	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newUsersCommand(sh), newVersionCommand())
+	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newUsersCommand(sh), newJobCommand(sh),
+		newVersionCommand())
 	describeEnvironment(root)
 	return root
 }
