@@ -28,7 +28,8 @@ run: build ## serve with a private PostgreSQL on http://127.0.0.1:8080 (more fla
 .PHONY: test
 test: ## run all tests on real PostgreSQL with the race detector, and demand full statement coverage
 	@scripts/setup.sh postgres compiler node session
-	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./...
+	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./... | \
+	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
 
 .PHONY: cover
