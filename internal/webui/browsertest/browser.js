@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
+
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 
 export const setting = JSON.parse(process.env.SETTING);
@@ -48,6 +50,13 @@ export async function elsewhere(method, path, key, body) {
   });
   assert.ok(response.ok, `${method} ${path}: ${response.status}`);
   return response.json();
+}
+
+// assertAccessible judges a page by the rules of axe.
+export async function assertAccessible(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]), []);
 }
 
 // keepPicture saves what a page looks like, when pictures are wanted.

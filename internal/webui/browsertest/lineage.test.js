@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
-import { elsewhere, keepPicture, setting, visit } from './browser.js';
+import { assertAccessible, elsewhere, keepPicture, setting, visit } from './browser.js';
 
 const { jobs } = setting;
 const item = (page, id) => page.locator(`[data-key="${id}"]`);
@@ -12,7 +12,7 @@ visit('a single job is drawn, at rest, and in the table', async (page) => {
   await page.goto(`/lineage/${jobs.single}`);
   await live(page).getByText('At rest').waitFor();
   assert.equal(await page.getByRole('treeitem').count(), 1);
-  assert.match(await item(page, jobs.single).getAttribute('aria-label'), /^Succeeded, the requested job, .*, 1 attempt$/);
+  await page.getByRole('treeitem', { name: /Succeeded ….{8} .* · 1 attempt requested$/ }).waitFor();
   assert.equal(await page.locator('tbody tr[aria-current]').count(), 1);
   assert.equal(await page.locator('#size').textContent(), '1 job in 1 generation');
 });
@@ -26,6 +26,7 @@ visit('each status is drawn in words, with codes and attempts', async (page) => 
   }
   assert.equal(await page.locator('.tree .code', { hasText: 'etl_target_failure' }).count(), 1);
   assert.equal(await page.locator('.tree .code', { hasText: 'etl_job_cancelled_by_owner' }).count(), 1);
+  await assertAccessible(page);
   await keepPicture(page, 'lineage');
 });
 
@@ -33,6 +34,7 @@ visit('dark is dark', async (page) => {
   await page.goto(`/lineage/${jobs.family}`);
   await live(page).getByText('Live').waitFor();
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(18, 21, 31)');
+  await assertAccessible(page);
   await keepPicture(page, 'lineage-dark');
 }, { colorScheme: 'dark' });
 
@@ -66,7 +68,8 @@ visit('a tree of 2,000 is loaded page by page, gathered, and opened step by step
   assert.equal(await page.getByRole('treeitem').count(), 1 + 6 + 6);
   assert.ok(await item(page, jobs.treeLeaf).isVisible());
   assert.equal(await page.locator('.tree .edge.ancestry').count(), 2);
-  await page.getByRole('treeitem', { name: '1,493 more jobs: 995 failed, 498 cancelled.' }).waitFor();
+  await page.getByRole('treeitem', { name: '1,493 more jobs 995 failed, 498 cancelled' }).waitFor();
+  await assertAccessible(page);
   await keepPicture(page, 'lineage-tree');
 
   await page.getByRole('treeitem', { name: '1,493 more jobs' }).focus();
@@ -131,6 +134,7 @@ visit('the search box opens a lineage, and the latest jobs are listed', async (p
   await page.goto('/lineage');
   await page.getByRole('heading', { name: 'Latest jobs' }).waitFor();
   assert.equal(await page.locator('tbody tr').count(), 20);
+  await assertAccessible(page);
   await keepPicture(page, 'lineage-search');
   await page.getByLabel('Job id').fill(` ${jobs.single.toUpperCase()} `);
   await page.keyboard.press('Enter');

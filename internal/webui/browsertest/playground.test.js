@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { keepPicture, setting, visit } from './browser.js';
+import { elsewhere, keepPicture, setting, visit } from './browser.js';
 
 const { jobs } = setting;
 const editor = (page) => page.locator('.graphiql-query-editor');
@@ -25,4 +25,17 @@ visit('the tabs are ready, a field is completed from introspection, and a query 
   await editor(page).locator('.view-line').nth(6).click();
   await page.keyboard.press('Control+Home');
   await keepPicture(page, 'playground');
+});
+
+visit('a subscription shows each change', async (page) => {
+  const { jobRecordId } = await elsewhere('POST', '/api/etl/jobs', 'playground-job', setting.batch);
+  await page.goto('/playground');
+  await page.getByRole('tab', { name: 'Follow' }).click();
+  await page.locator('.graphiql-editor-tool .view-line').first().click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(JSON.stringify({ jobRecordId }));
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await answer(page).getByText('"PENDING"').waitFor();
+  await elsewhere('POST', `/api/etl/jobs/${jobRecordId}/cancellation`, 'playground-cancel');
+  await answer(page).getByText('"CANCELLED"').waitFor();
 });

@@ -67,22 +67,19 @@ export class Picture {
     const { job } = item;
     const { word, sign } = statuses[job.status];
     const requested = job.id === this.#family.id;
-    const facts = [shortTime(job.createdAt), count(job.attemptCount, 'attempt')];
-    const label = [word, requested && 'the requested job', `job ${shortId(job.id)}`, ...facts, codeOf(job)];
     return node(
       'a',
       {
-        ...this.#treeItem(item, label.filter(Boolean).join(', ')),
+        ...this.#place(item),
         class: `job ${job.status}${requested ? ' requested' : ''}`,
         href: new URL(`/lineage/${job.id}`, location.href),
         ...(requested && { 'aria-current': 'true' }),
       },
-      node('title', {}, job.id),
       node('rect', { class: 'box', width: box.width, height: box.height, rx: 8 }),
       node('path', { class: 'stripe', d: `M8 0v${box.height}a8 8 0 0 1-8-8v${16 - box.height}a8 8 0 0 1 8-8z` }),
       node('text', { class: 'status', x: 18, y: 25 }, `${sign} ${word}`),
       node('text', { class: 'id', x: box.width - 12, y: 25, 'text-anchor': 'end' }, shortId(job.id)),
-      node('text', { x: 18, y: 46 }, facts.join(' · ')),
+      node('text', { x: 18, y: 46 }, `${shortTime(job.createdAt)} · ${count(job.attemptCount, 'attempt')}`),
       node('text', { class: 'code', x: 18, y: 65 }, codeOf(job)),
       ...(requested ? [node('text', { class: 'tag', x: 2, y: -8 }, 'requested')] : []),
     );
@@ -90,24 +87,23 @@ export class Picture {
 
   #more(item) {
     const total = Object.values(item.numbers).reduce((a, b) => a + b);
-    const text = `${count(total, 'more job')}`;
     const element = node(
       'g',
-      { ...this.#treeItem(item, `${text}: ${tally(item.numbers)}. Show some of them.`), class: 'more', 'aria-expanded': 'false' },
+      { ...this.#place(item), class: 'more', 'aria-expanded': 'false' },
       node('rect', { class: 'box under', x: 5, y: 5, width: box.width, height: box.height, rx: 8 }),
       node('rect', { class: 'box', width: box.width, height: box.height, rx: 8 }),
-      node('text', { class: 'status', x: 14, y: 25 }, `+ ${text}`),
+      node('text', { class: 'status', x: 14, y: 25 }, `+ ${count(total, 'more job')}`),
       ...lines(tally(item.numbers)).map((line, i) => node('text', { x: 14, y: 46 + 18 * i }, line)),
     );
     element.addEventListener('click', () => this.#open(item));
     return element;
   }
 
-  // #treeItem has what all items of the tree share: where they are, what they are called, and who gets the focus.
-  #treeItem(item, name) {
+  // #place tells where an item is, in the picture and for those who can't see it, and whether the Tab key reaches it.
+  #place(item) {
     const siblings = item.parent?.children ?? [item];
     return {
-      role: 'treeitem', 'aria-label': name, 'aria-level': item.row + 1,
+      role: 'treeitem', 'aria-level': item.row + 1,
       'aria-setsize': siblings.length, 'aria-posinset': siblings.indexOf(item) + 1,
       'data-key': item.key, tabindex: item.key === this.#current ? 0 : -1,
       transform: `translate(${left(item)} ${top(item)})`,
