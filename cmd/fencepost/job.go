@@ -34,11 +34,16 @@ A call that gets no answer, or is told to come back later, is repeated until --t
 same idempotency key, so it is never done twice.
 
 Exit codes:
-  0  done                          5  refused: the job is in another state, or the key was used otherwise
-  1  another failure               6  the input is invalid
-  2  the command line is wrong     7  the server is unavailable, busy or limits the rate
-  3  the credentials are wrong     8  "watch": the job failed
-  4  there is no such job          9  "watch": the job was cancelled`,
+  0  done
+  1  another failure
+  2  the command line is wrong
+  3  the credentials are wrong
+  4  there is no such job
+  5  refused: the job is in another state, or the key was used otherwise
+  6  the input is invalid
+  7  the server is unavailable, busy, or limits the rate
+  8  "watch": the job failed
+  9  "watch": the job was cancelled`,
 		Example: `  export FENCEPOST_USER=operator FENCEPOST_PASSWORD=...
   fencepost job submit orders.json
   fencepost job list --status FAILED`,
