@@ -18,5 +18,6 @@
 //
 // A few requests never reach this package, since the server cannot read them as HTTP: a malformed request line, header or
 // path escape and a missing or repeated Host (400), an Expect other than 100-continue (417), headers over the limit (431),
-// an unknown transfer coding (501). Those answers are short, fixed, in text/plain, and close the connection.
+// an unknown transfer coding (501). Those answers are short, fixed, in text/plain, and close the connection. "OPTIONS *" is
+// about the whole server, and is answered with an empty 200.
 package rest
