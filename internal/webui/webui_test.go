@@ -204,7 +204,7 @@ func TestPagesAreReadOnly(t *testing.T) {
 func TestWithoutCredentialsThereIsNothingToSee(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
-	webui.Unauthenticated.ServeHTTP(w, httptest.NewRequest("GET", "/playground", nil))
+	webui.Unauthenticated.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/playground", nil))
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 	requireBareRefusal(t, w, "Unauthorized\n")
 }

@@ -6,7 +6,7 @@ import { badge, fillTable, make } from './table.js';
 import { count, shortId, statuses } from './words.js';
 
 const element = (id) => document.getElementById(id);
-const id = decodeURIComponent(location.pathname.split('/').at(-1));
+const id = location.pathname.split('/').at(-1);
 const picture = new Picture(element('tree'));
 const rowsAtOnce = 100;
 let rows = rowsAtOnce;
@@ -24,7 +24,7 @@ function show(family, state) {
   if (state === 'unknown' || !family.counts) return;
   element('lineage').hidden = false;
   showSummary(family);
-  picture.show(family);
+  picture.show(family, state !== 'loading');
   showTable(family);
   if (state !== 'loading') announce(family);
 }

@@ -12,6 +12,7 @@ export class Picture {
   #family;
   #opened = new Set();
   #items = []; // in the order of the picture
+  #settled = false; // whether the reader scrolls
   #current; // the key of the item that the Tab key reaches
 
   constructor(container) {
@@ -22,17 +23,18 @@ export class Picture {
     return this.#container.querySelector('svg');
   }
 
-  // show draws a family anew. The focus stays where it is; at first the job that was asked for is in the middle.
-  show(family) {
-    const first = !this.#family;
-    const focused = this.#container.contains(document.activeElement);
+  // show draws a family anew. The focus stays where it is. Until a family is whole, the job that was asked for is kept in the
+  // middle; then the reader scrolls.
+  show(family, whole) {
+    const focused = this.#container.querySelector(':focus')?.dataset.key;
     this.#family = family;
-    this.#current ??= family.id;
+    this.#current = focused ?? this.#current ?? family.id;
     this.#items = inOrder(treeOf(family, this.#opened));
     if (!this.#items.some(({ key }) => key === this.#current)) this.#current = family.id;
     this.#container.replaceChildren(this.#draw());
-    if (focused) this.#focus(this.#current);
-    if (first) this.#centre();
+    if (focused) this.#element(this.#current).focus({ preventScroll: true });
+    if (!this.#settled) this.#centre();
+    this.#settled ||= whole;
   }
 
   #draw() {
@@ -114,7 +116,7 @@ export class Picture {
   #open(item) {
     for (const { id } of item.hidden.slice(0, 24)) this.#opened.add(id);
     this.#current = item.hidden[0].id;
-    this.show(this.#family);
+    this.show(this.#family, true);
     this.#focus(this.#current);
   }
 
@@ -153,8 +155,9 @@ export class Picture {
   }
 
   #centre() {
-    const { x, y } = middleOf(this.#items.find(({ key }) => key === this.#family.id));
-    this.#container.scrollTo(x - this.#container.clientWidth / 2, y - this.#container.clientHeight / 2);
+    const frame = this.#container.getBoundingClientRect();
+    const spot = this.#element(this.#family.id).getBoundingClientRect();
+    this.#container.scrollBy(spot.x - frame.x + (spot.width - frame.width) / 2, spot.y - frame.y + (spot.height - frame.height) / 2);
   }
 }
 
