@@ -20,7 +20,7 @@ const jobsPath = "/api/etl/jobs"
 
 // answer is a response that was read to its end and checked against the OpenAPI document.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	path   string // as sent, without the query
 	status int
 	header http.Header
@@ -90,9 +90,9 @@ func (w *world) read(r *http.Request, resp *http.Response, path string) answer {
 	if resp.Close { // the client has taken the field out
 		resp.Header.Set("Connection", "close")
 	}
-	a := answer{t: w.T, path: path, status: resp.StatusCode, header: resp.Header, body: string(body)}
+	a := answer{t: w.TB, path: path, status: resp.StatusCode, header: resp.Header, body: string(body)}
 	require.Equal(w, "nosniff", a.header.Get("X-Content-Type-Options"))
-	conform(w.T, r, a)
+	conform(w.TB, r, a)
 	// The path is the one part of a request that comes back, as the instance of a problem.
 	_, err = fmt.Fprintln(w.heard, a.status, a.header, strings.ReplaceAll(a.body, path, ""))
 	require.NoError(w, err)

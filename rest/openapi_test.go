@@ -44,7 +44,7 @@ const unknownPath = "/api/etl/nothing"
 
 // conform checks an answer against the document. Paths that it does not have, OPTIONS and HEAD have tests of their own; a
 // method that a path does not have is documented at those that it has.
-func conform(t *testing.T, r *http.Request, a answer) {
+func conform(t testing.TB, r *http.Request, a answer) {
 	t.Helper()
 	unknown := a.path == unknownPath || strings.Contains(a.body, `"etl_route_not_found"`)
 	if r.Method == http.MethodOptions || r.Method == http.MethodHead || unknown {

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"sync"
@@ -26,13 +27,13 @@ const batch = `[{"id":"alpha","name":"` + canary + `"},{"id":"beta` + canary + `
 
 // world is a server with a database of its own.
 type world struct {
-	*testing.T
+	testing.TB
 	pool   *pgxpool.Pool
 	store  *postgres.Store
 	server *httptest.Server
 	logs   *logBuffer
-	heard  *logBuffer    // all answers
-	codes  chan job.Code // of the problems that were answered
+	heard  *logBuffer // all answers
+	codes  *logBuffer // of the problems that were answered, a line each
 }
 
 // setup is what a test may want otherwise.
@@ -47,7 +48,7 @@ type setup struct {
 	retryAfter  time.Duration
 }
 
-func newWorld(t *testing.T, options ...func(*setup)) *world {
+func newWorld(t testing.TB, options ...func(*setup)) *world {
 	t.Helper()
 	s := setup{
 		databaseURL: pgtest.URL(t),
@@ -65,7 +66,7 @@ func newWorld(t *testing.T, options ...func(*setup)) *world {
 	pool, err := postgres.Open(t.Context(), s.databaseURL, s.connections)
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: s.lockTimeout, CallTimeout: s.callTimeout})
-	w := &world{T: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: make(chan job.Code, 1000)}
+	w := &world{TB: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: &logBuffer{}}
 	w.server = httptest.NewServer(rest.New(rest.Config{
 		Service:       job.NewService(store, s.limits, silent{}),
 		Authenticator: authenticator,
@@ -73,7 +74,7 @@ func newWorld(t *testing.T, options ...func(*setup)) *world {
 		Ready:         func(ctx context.Context) error { return pool.Ping(ctx) },
 		RetryAfter:    s.retryAfter,
 		Timeout:       s.timeout,
-		OnProblem:     func(_ context.Context, code job.Code) { w.codes <- code },
+		OnProblem:     func(_ context.Context, code job.Code) { _, _ = fmt.Fprintln(w.codes, code) },
 		Log:           slog.New(slog.NewJSONHandler(w.logs, nil)),
 	}))
 	t.Cleanup(func() {
