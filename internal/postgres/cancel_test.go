@@ -12,6 +12,7 @@ import (
 // The tests of the cancellation seed; docs/traceability.md maps its numbers to them. Races are in races_test.go.
 
 func TestCancellingPendingJobPreventsLaterClaim(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	accepted, err := w.cancel(j, "k")
@@ -22,6 +23,7 @@ func TestCancellingPendingJobPreventsLaterClaim(t *testing.T) {
 }
 
 func TestCancellingClearsPayloadAndLeaseAtomically(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	running, _ := w.running()
 	pending := w.submit()
@@ -37,6 +39,7 @@ func TestCancellingClearsPayloadAndLeaseAtomically(t *testing.T) {
 }
 
 func TestRepeatedCancellationUnderSameKeyReplaysSameRepresentation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	first, err := w.cancel(j, "k")
@@ -50,6 +53,7 @@ func TestRepeatedCancellationUnderSameKeyReplaysSameRepresentation(t *testing.T)
 }
 
 func TestCancellationUnderAnotherKeyFailsClosed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.cancelled()
 	before := w.row(j.ID)
@@ -60,6 +64,7 @@ func TestCancellationUnderAnotherKeyFailsClosed(t *testing.T) {
 }
 
 func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for range 2 {
 		accepted, err := w.cancel(w.submit(), "the same text")
@@ -69,6 +74,7 @@ func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
 }
 
 func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	before := w.row(j.ID)
@@ -86,6 +92,7 @@ func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 }
 
 func TestCancellingRunningJobInvalidatesItsLease(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	accepted, err := w.cancel(j, "k")
@@ -99,6 +106,7 @@ func TestCancellingRunningJobInvalidatesItsLease(t *testing.T) {
 }
 
 func TestTerminalJobsRefuseCancellationUnchanged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for code, j := range map[job.Code]job.Job{
 		job.CodeAlreadySucceeded: w.succeeded(),
@@ -112,6 +120,7 @@ func TestTerminalJobsRefuseCancellationUnchanged(t *testing.T) {
 }
 
 func TestCancellationIsCountedExactlyOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	for range 3 {
@@ -125,6 +134,7 @@ func TestCancellationIsCountedExactlyOnce(t *testing.T) {
 }
 
 func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, expired := w.running()
 	w.expire(j.ID)
@@ -141,6 +151,7 @@ func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 }
 
 func TestCancellationNeedsKeyAndKnownJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, err := w.service.Cancel(t.Context(), w.owner, w.submit().ID.String(), job.Key{})
 	requireProblem(t, job.CodeCancellationKeyRequired, err)

@@ -43,6 +43,7 @@ func (w *world) together(call func() (job.Accepted, error)) (ids map[uuid.UUID]i
 }
 
 func TestTwoHundredIdenticalSubmissionsMakeOneJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ids, fresh := w.together(func() (job.Accepted, error) {
 		return w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
@@ -54,6 +55,7 @@ func TestTwoHundredIdenticalSubmissionsMakeOneJob(t *testing.T) {
 }
 
 func TestTwoHundredIdenticalCancellationsMakeOneTransition(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, _ := w.running()
 	ids, fresh := w.together(func() (job.Accepted, error) { return w.cancel(j, "k") })
@@ -63,6 +65,7 @@ func TestTwoHundredIdenticalCancellationsMakeOneTransition(t *testing.T) {
 }
 
 func TestTwoHundredIdenticalReplaysMakeOneJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	ids, fresh := w.together(func() (job.Accepted, error) { return w.replay(source, "k") })

@@ -35,8 +35,9 @@ type counter struct {
 	replayed map[job.Operation]int
 }
 
-func (c *counter) JobEnded(s job.Status)             { c.mu.Lock(); c.ended[s]++; c.mu.Unlock() }
-func (c *counter) JobCreated(generation int)         { c.mu.Lock(); c.created[generation]++; c.mu.Unlock() }
+func (c *counter) JobEnded(s job.Status)     { c.mu.Lock(); c.ended[s]++; c.mu.Unlock() }
+func (c *counter) JobCreated(generation int) { c.mu.Lock(); c.created[generation]++; c.mu.Unlock() }
+
 func (c *counter) IdempotentReplay(op job.Operation) { c.mu.Lock(); c.replayed[op]++; c.mu.Unlock() }
 
 // world is a database of its own with a service on it, seen by one owner.
@@ -63,7 +64,6 @@ func withLockTimeout(d time.Duration) option { return func(c *Config) { c.LockTi
 
 func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
-	t.Parallel()
 	url := pgtest.URL(t)
 	pool, err := Open(t.Context(), url, 20)
 	require.NoError(t, err)
@@ -237,12 +237,12 @@ type result[T any] struct {
 	err   error
 }
 
-// waitForLock waits until n connections to this database are blocked by a lock.
-func (w *world) waitForLock(n int) {
+// waitForLock waits until one connection to this database is blocked by a lock.
+func (w *world) waitForLock() {
 	w.Helper()
 	require.Eventually(w, func() bool {
-		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == n
-	}, 10*time.Second, time.Millisecond, "%d blocked connections", n)
+		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
+	}, 10*time.Second, time.Millisecond, "one blocked connection")
 }
 
 // gate is an advisory lock that a load statement waits at until the test opens it.

@@ -26,6 +26,7 @@ func (w *world) verdicts() map[string]func(context.Context, worker.Lease) error 
 }
 
 func TestSupersededWorkerCanGiveNoVerdict(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, old := w.running()
 	w.expire(j.ID)
@@ -38,6 +39,7 @@ func TestSupersededWorkerCanGiveNoVerdict(t *testing.T) {
 }
 
 func TestVerdictNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mustExec(`ALTER TABLE etl_job_records DROP CONSTRAINT etl_job_records_lease_while_running`)
 	j, lease := w.running()
@@ -51,13 +53,14 @@ func TestVerdictNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
 }
 
 func TestFenceNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, gatedLoad(t))
 	w.mustExec(`ALTER TABLE etl_job_records DROP CONSTRAINT etl_job_records_lease_while_running`)
 	w.mustExec(`DROP TRIGGER etl_job_records_success_needs_claim ON etl_job_records`)
 	j, lease := w.running()
 	open := w.closeGate()
 	execution := w.execute(lease)
-	w.waitForLock(1) // the payload was read while the job was RUNNING
+	w.waitForLock() // the payload was read while the job was RUNNING
 	w.mustExec("UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_record_id = $1", j.ID)
 	open()
 	require.ErrorIs(t, (<-execution).err, worker.ErrStale)
@@ -65,6 +68,7 @@ func TestFenceNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
 }
 
 func TestStaleLeaseDoesNotEvenLoad(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, withLoad(t, `SELECT 1 / 0`)) // a load that is run fails
 	superseded, old := w.running()
 	w.expire(superseded.ID)
@@ -77,6 +81,7 @@ func TestStaleLeaseDoesNotEvenLoad(t *testing.T) {
 }
 
 func TestLeaseExpiringWhileVerdictWaitsMakesItStale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, verdict := range w.verdicts() {
 		j, lease := w.running()
@@ -84,7 +89,7 @@ func TestLeaseExpiringWhileVerdictWaitsMakesItStale(t *testing.T) {
 		_, err := holding.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR NO KEY UPDATE", j.ID)
 		require.NoError(t, err)
 		done := async(func() (struct{}, error) { return struct{}{}, verdict(t.Context(), lease) })
-		w.waitForLock(1)
+		w.waitForLock()
 		// The lease ends after the verdict's transaction began, whose now() would still see it alive.
 		_, err = holding.Exec(t.Context(), "UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1", j.ID)
 		require.NoError(t, err)
@@ -98,6 +103,7 @@ func TestLeaseExpiringWhileVerdictWaitsMakesItStale(t *testing.T) {
 }
 
 func TestClaimReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	claiming := w.begin()
 	_, err := claiming.Exec(t.Context(), "SELECT now()")
@@ -116,6 +122,7 @@ func TestClaimReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
 }
 
 func TestFenceAndLedgerMeetTheLockTimeout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, withLockTimeout(50*time.Millisecond))
 	j, lease := w.running()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -133,6 +140,7 @@ func TestFenceAndLedgerMeetTheLockTimeout(t *testing.T) {
 }
 
 func TestLineageTriggerWaitsForAnUndecidedSource(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	insert := func(source uuid.UUID) <-chan result[struct{}] {
 		return async(func() (struct{}, error) {
@@ -144,7 +152,7 @@ func TestLineageTriggerWaitsForAnUndecidedSource(t *testing.T) {
 	_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], source.ID, make([]byte, 32), job.CancellationByOwner)
 	require.NoError(t, err)
 	inserted := insert(source.ID)
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, cancelling.Commit(t.Context()))
 	require.NoError(t, (<-inserted).err)
 
@@ -153,7 +161,7 @@ func TestLineageTriggerWaitsForAnUndecidedSource(t *testing.T) {
 	_, err = deleting.Exec(t.Context(), "DELETE FROM etl_job_records WHERE job_record_id = $1", source.ID)
 	require.NoError(t, err)
 	inserted = insert(source.ID)
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, deleting.Commit(t.Context()))
 	requireSQLState(t, "23001", (<-inserted).err)
 }
@@ -167,6 +175,7 @@ func (w *world) twins(other job.Owner) {
 }
 
 func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	other := job.OwnerOf("owner b")
 	source := w.failed()
@@ -195,4 +204,13 @@ func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 	require.Equal(t, before, twinRows())
 	require.Zero(t, w.count("processed_data WHERE principal_scope_hash = $1", other[:]))
 	require.Zero(t, w.count("etl_idempotency_records WHERE principal_scope_hash = $1", other[:]))
+}
+
+func TestOneTextHasAnotherHashForEachJobThatItCancelled(t *testing.T) {
+	w := newWorld(t)
+	for range 3 {
+		_, err := w.cancel(w.submit(), "the same text")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.count("(SELECT DISTINCT cancellation_key_hash FROM etl_job_records) AS hashes"))
 }

@@ -13,6 +13,7 @@ import (
 // refusal, 23503 a foreign key's, 23505 a unique key's, 23514 a check's.
 
 func TestPlainSQLCannotChangeTerminalJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, j := range []job.Job{w.succeeded(), w.failed(), w.cancelled()} {
 		before := w.row(j.ID)
@@ -33,6 +34,7 @@ func TestPlainSQLCannotChangeTerminalJob(t *testing.T) {
 }
 
 func TestPlainSQLCannotChangeWhatIdentifiesJobInAnyState(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	replay, err := w.replay(w.failed(), "k")
 	require.NoError(t, err)
@@ -61,6 +63,7 @@ func TestPlainSQLCannotChangeWhatIdentifiesJobInAnyState(t *testing.T) {
 }
 
 func TestPlainSQLCannotMakeStateWithTheWrongFields(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	lease, cancelled := "lease_claim_id = gen_random_uuid(), lease_owner_id = gen_random_uuid(), lease_expires_at = clock_timestamp()",
 		"cancellation_key_hash = sha256('k'), cancellation_code = 'etl_x', job_cancelled_at = clock_timestamp()"
@@ -90,6 +93,7 @@ func TestPlainSQLCannotMakeStateWithTheWrongFields(t *testing.T) {
 }
 
 func TestPlainSQLCannotInsertMalformedJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	insert := func(columns, values string) error {
 		return w.exec(`INSERT INTO etl_job_records (principal_scope_hash, submission_key_hash, request_digest, record_count, ` + columns + `)
@@ -136,6 +140,7 @@ func (w *world) insertReplay(change func(columns map[string]any)) error {
 }
 
 func TestPlainSQLCannotInsertFalseLineage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	succeeded := w.succeeded()
 	root := w.failed()
@@ -177,6 +182,7 @@ func TestPlainSQLCannotInsertFalseLineage(t *testing.T) {
 }
 
 func TestPlainSQLCannotInsertReplayWithImpossibleFields(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// The trigger would refuse these first; the checks stand on their own, for a writer who switches triggers off.
 	w.mustExec("ALTER TABLE etl_job_records DISABLE TRIGGER etl_job_records_replay_lineage_is_true")
@@ -202,6 +208,7 @@ func TestPlainSQLCannotInsertReplayWithImpossibleFields(t *testing.T) {
 }
 
 func TestPlainSQLCannotDeleteJobUnderDescendantOrLedger(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	succeeded := w.succeeded()
 	root := w.failed()
@@ -218,6 +225,7 @@ func TestPlainSQLCannotDeleteJobUnderDescendantOrLedger(t *testing.T) {
 }
 
 func TestPlainSQLCannotUseKeyTwiceOrLedgerTwice(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.succeeded()
 	requireSQLState(t, "23505", w.exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash,

@@ -110,7 +110,7 @@ func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
 	if err != nil {
 		return
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
+	defer conn.Close(context.WithoutCancel(ctx)) // the connection is given up either way
 	handle(worker.Notice{})
 	for {
 		notification, err := conn.WaitForNotification(ctx)

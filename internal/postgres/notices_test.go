@@ -38,6 +38,7 @@ func (w *world) requireNotice(notices <-chan worker.Notice, want worker.Notice) 
 }
 
 func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	notices := w.listen()
 	expect := func(j job.Job, status job.Status) {
@@ -75,6 +76,7 @@ func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
 }
 
 func TestListenerConnectsAgainAndSaysSo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	notices := w.listen()
 	w.mustExec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'")
@@ -84,6 +86,7 @@ func TestListenerConnectsAgainAndSaysSo(t *testing.T) {
 }
 
 func TestForeignNotificationsArePassedOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	notices := w.listen()
 	id := uuid.NewString()
@@ -103,6 +106,7 @@ func TestPublishingNeverWaits(t *testing.T) {
 }
 
 func TestNoticesThatGatherGoOutTogether(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	notices := w.listen()
 	n := &notifier{pool: w.pool, waiting: make(chan string, noticeBacklog), done: make(chan struct{})}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -81,6 +80,7 @@ func TestPoolExhaustedPastTheDeadlineIsUnavailable(t *testing.T) {
 }
 
 func TestCallersOwnCancellationStaysWhatItIs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -90,15 +90,17 @@ func TestCallersOwnCancellationStaysWhatItIs(t *testing.T) {
 }
 
 func TestUnknownDatabaseErrorIsNoProblem(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mustExec("DROP TABLE etl_job_records CASCADE")
 	_, err := w.service.Get(t.Context(), w.owner, uuid.NewString())
 	var problem *job.Problem
-	require.False(t, errors.As(err, &problem))
+	require.NotErrorAs(t, err, &problem)
 	requireSQLState(t, "42P01", err)
 }
 
 func TestLostAnswersAreRecognisedByTheNewID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	spy := &keySpy{}
@@ -150,6 +152,7 @@ func TestErrorsAreClassified(t *testing.T) {
 }
 
 func TestDeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tries := 0
 	err := w.store.call(t.Context(), "verb", func(context.Context) error {

@@ -20,11 +20,12 @@ func (w *world) execute(l worker.Lease) <-chan result[struct{}] {
 }
 
 func TestCancelBeforeSuccessRollsBackEffectsAndLedger(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, gatedLoad(t))
 	j, lease := w.running()
 	open := w.closeGate()
 	execution := w.execute(lease)
-	w.waitForLock(1) // the effects are written, and not yet committed
+	w.waitForLock() // the effects are written, and not yet committed
 
 	accepted, err := w.cancel(j, "k") // and does not wait for the execution
 	require.NoError(t, err)
@@ -37,6 +38,7 @@ func TestCancelBeforeSuccessRollsBackEffectsAndLedger(t *testing.T) {
 }
 
 func TestCancelCommittingWhileSuccessWaitsRollsBackEffectsAndLedger(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	cancelling := w.begin()
@@ -44,7 +46,7 @@ func TestCancelCommittingWhileSuccessWaitsRollsBackEffectsAndLedger(t *testing.T
 	require.NoError(t, err)
 
 	execution := w.execute(lease)
-	w.waitForLock(1) // the fence waits for the cancellation
+	w.waitForLock() // the fence waits for the cancellation
 	require.NoError(t, cancelling.Commit(t.Context()))
 
 	require.ErrorIs(t, (<-execution).err, worker.ErrStale)
@@ -53,6 +55,7 @@ func TestCancelCommittingWhileSuccessWaitsRollsBackEffectsAndLedger(t *testing.T
 }
 
 func TestCancelRollingBackWhileSuccessWaitsLetsSuccessWin(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	cancelling := w.begin()
@@ -60,7 +63,7 @@ func TestCancelRollingBackWhileSuccessWaitsLetsSuccessWin(t *testing.T) {
 	require.NoError(t, err)
 
 	execution := w.execute(lease)
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, cancelling.Rollback(t.Context()))
 
 	require.NoError(t, (<-execution).err)
@@ -69,6 +72,7 @@ func TestCancelRollingBackWhileSuccessWaitsLetsSuccessWin(t *testing.T) {
 }
 
 func TestLeaseExpiringWhileSuccessWaitsRollsBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	moving := w.begin() // holds the row while the lease runs out
@@ -76,7 +80,7 @@ func TestLeaseExpiringWhileSuccessWaitsRollsBack(t *testing.T) {
 	require.NoError(t, err)
 
 	execution := w.execute(lease)
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, moving.Commit(t.Context()))
 
 	require.ErrorIs(t, (<-execution).err, worker.ErrStale)
@@ -85,11 +89,12 @@ func TestLeaseExpiringWhileSuccessWaitsRollsBack(t *testing.T) {
 }
 
 func TestLeaseExpiringDuringLoadRollsBackThoughTransactionBeganBefore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, gatedLoad(t))
 	j, lease := w.running()
 	open := w.closeGate()
 	execution := w.execute(lease)
-	w.waitForLock(1)
+	w.waitForLock()
 	// The lease ends after the transaction began: now() would still see it alive, clock_timestamp() does not.
 	w.mustExec("UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1", j.ID)
 	open()
@@ -99,6 +104,7 @@ func TestLeaseExpiringDuringLoadRollsBackThoughTransactionBeganBefore(t *testing
 }
 
 func TestSuccessBeforeCancelIsStableConflict(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	succeeding := w.begin()
@@ -107,7 +113,7 @@ func TestSuccessBeforeCancelIsStableConflict(t *testing.T) {
 	require.NoError(t, w.store.loadAndSucceed(t.Context(), succeeding, lease, p))
 
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
-	w.waitForLock(1) // the cancellation waits for the success
+	w.waitForLock() // the cancellation waits for the success
 	require.NoError(t, succeeding.Commit(t.Context()))
 
 	got := <-cancellation
@@ -119,6 +125,7 @@ func TestSuccessBeforeCancelIsStableConflict(t *testing.T) {
 }
 
 func TestConcurrentCancelsUnderOneKeyMakeOneTransition(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	first := w.begin()
@@ -127,7 +134,7 @@ func TestConcurrentCancelsUnderOneKeyMakeOneTransition(t *testing.T) {
 	require.NoError(t, err)
 
 	second := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, first.Commit(t.Context()))
 
 	got := <-second
@@ -137,6 +144,7 @@ func TestConcurrentCancelsUnderOneKeyMakeOneTransition(t *testing.T) {
 }
 
 func TestConcurrentCancelsUnderTwoKeysLetOneWin(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
 	first := w.begin()
@@ -144,7 +152,7 @@ func TestConcurrentCancelsUnderTwoKeysLetOneWin(t *testing.T) {
 	require.NoError(t, err)
 
 	second := async(func() (job.Accepted, error) { return w.cancel(j, "k2") })
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, first.Commit(t.Context()))
 	requireProblem(t, job.CodeCancellationKeyReused, (<-second).err)
 }
@@ -159,11 +167,12 @@ func cancelHash(w *world, j job.Job, keyText string) []byte {
 }
 
 func TestReclaimedLeaseMakesOldWorkersSuccessStale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, gatedLoad(t))
 	j, old := w.running()
 	open := w.closeGate()
 	execution := w.execute(old)
-	w.waitForLock(1)
+	w.waitForLock()
 	w.expire(j.ID)
 	current := w.claim()
 	require.Equal(t, j.ID, current.JobID)
@@ -178,6 +187,7 @@ func TestReclaimedLeaseMakesOldWorkersSuccessStale(t *testing.T) {
 }
 
 func TestCancelBeforeReclaimLeavesNothingToClaim(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, _ := w.running()
 	w.expire(j.ID)
@@ -191,6 +201,7 @@ func TestCancelBeforeReclaimLeavesNothingToClaim(t *testing.T) {
 }
 
 func TestReclaimBeforeCancelIsCancelledAllTheSame(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, _ := w.running()
 	w.expire(j.ID)
@@ -198,7 +209,7 @@ func TestReclaimBeforeCancelIsCancelledAllTheSame(t *testing.T) {
 	_, err := claiming.Exec(t.Context(), claimSQL, 10, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted)
 	require.NoError(t, err)
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, claiming.Commit(t.Context()))
 	got := <-cancellation
 	require.NoError(t, got.err)
@@ -207,6 +218,7 @@ func TestReclaimBeforeCancelIsCancelledAllTheSame(t *testing.T) {
 }
 
 func TestCancelBeforeRetryBySameWorkerIsFinal(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, verdict := range []func(context.Context, worker.Lease) error{
 		func(ctx context.Context, l worker.Lease) error { return w.store.Retry(ctx, l, 0) },
@@ -217,7 +229,7 @@ func TestCancelBeforeRetryBySameWorkerIsFinal(t *testing.T) {
 		_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, make([]byte, 32), job.CancellationByOwner)
 		require.NoError(t, err)
 		done := async(func() (struct{}, error) { return struct{}{}, verdict(t.Context(), lease) })
-		w.waitForLock(1)
+		w.waitForLock()
 		require.NoError(t, cancelling.Commit(t.Context()))
 		require.ErrorIs(t, (<-done).err, worker.ErrStale)
 		require.Equal(t, job.StatusCancelled, w.get(j.ID).Status)
@@ -225,11 +237,12 @@ func TestCancelBeforeRetryBySameWorkerIsFinal(t *testing.T) {
 }
 
 func TestConcurrentReplaysUnderOneKeyMakeOneJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
-	first, tx := w.replayInTransaction(source, "k", batch)
+	first, tx := w.replayInTransaction(source, batch)
 	second := async(func() (job.Accepted, error) { return w.replay(source, "k") })
-	w.waitForLock(1) // the insert waits for the undecided key
+	w.waitForLock() // the insert waits for the undecided key
 	require.NoError(t, tx.Commit(t.Context()))
 	got := <-second
 	require.NoError(t, got.err)
@@ -239,11 +252,12 @@ func TestConcurrentReplaysUnderOneKeyMakeOneJob(t *testing.T) {
 }
 
 func TestConcurrentReplayThatRollsBackLetsTheOtherOneMakeTheJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
-	_, tx := w.replayInTransaction(source, "k", batch)
+	_, tx := w.replayInTransaction(source, batch)
 	second := async(func() (job.Accepted, error) { return w.replay(source, "k") })
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, tx.Rollback(t.Context()))
 	got := <-second
 	require.NoError(t, got.err)
@@ -252,9 +266,10 @@ func TestConcurrentReplayThatRollsBackLetsTheOtherOneMakeTheJob(t *testing.T) {
 }
 
 func TestReplayUnderOneKeyWithOtherBytesIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
-	_, tx := w.replayInTransaction(source, "k", batch)
+	_, tx := w.replayInTransaction(source, batch)
 	require.NoError(t, tx.Commit(t.Context()))
 	_, err := w.service.Replay(t.Context(), w.owner, source.ID.String(), key(t, "k"), []byte(`[]`))
 	requireProblem(t, job.CodeReplayKeyReused, err)
@@ -262,32 +277,35 @@ func TestReplayUnderOneKeyWithOtherBytesIsRefused(t *testing.T) {
 }
 
 func TestDeletingSourceBeforeReplayRefusesTheReplay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	deleting := w.begin()
 	_, err := deleting.Exec(t.Context(), "DELETE FROM etl_job_records WHERE job_record_id = $1", source.ID)
 	require.NoError(t, err)
 	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, deleting.Commit(t.Context()))
 	requireProblem(t, job.CodeJobNotFound, (<-replaying).err)
 	require.Zero(t, w.count("etl_job_records"))
 }
 
 func TestReplayBeforeDeletingSourceRefusesTheDeletion(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
-	_, tx := w.replayInTransaction(source, "k", batch)
+	_, tx := w.replayInTransaction(source, batch)
 	deleting := async(func() (struct{}, error) {
 		return struct{}{}, w.exec("DELETE FROM etl_job_records WHERE job_record_id = $1", source.ID)
 	})
-	w.waitForLock(1)
+	w.waitForLock()
 	require.NoError(t, tx.Commit(t.Context()))
 	requireSQLState(t, "23503", (<-deleting).err)
 	require.Equal(t, 2, w.count("etl_job_records"))
 }
 
 func TestCancelOfSourceCommittingWhileReplayWaitsMakesItReplayable(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.submit()
 	cancelling := w.begin()
@@ -302,12 +320,12 @@ func TestCancelOfSourceCommittingWhileReplayWaitsMakesItReplayable(t *testing.T)
 	require.Equal(t, source.ID, accepted.Job.Derivation.SourceID)
 }
 
-// replayInTransaction makes a replay in a transaction that is left undecided.
-func (w *world) replayInTransaction(source job.Job, keyText string, payload []byte) (uuid.UUID, pgx.Tx) {
+// replayInTransaction makes a replay under the key "k" in a transaction that is left undecided.
+func (w *world) replayInTransaction(source job.Job, payload []byte) (uuid.UUID, pgx.Tx) {
 	w.Helper()
 	spy := &keySpy{}
 	_, err := job.NewService(spy, w.service.Limits(), w.counter).
-		Replay(w.Context(), w.owner, source.ID.String(), key(w, keyText), payload)
+		Replay(w.Context(), w.owner, source.ID.String(), key(w, "k"), payload)
 	require.ErrorIs(w, err, errSpied)
 	n := spy.newJob
 	tx := w.begin()
@@ -317,6 +335,7 @@ func (w *world) replayInTransaction(source job.Job, keyText string, payload []by
 }
 
 func TestWritesThatMeetTheLockTimeoutAreInProgress(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, withLockTimeout(50*time.Millisecond))
 	source := w.cancelled()
 	pending := w.submit()
@@ -327,7 +346,7 @@ func TestWritesThatMeetTheLockTimeoutAreInProgress(t *testing.T) {
 	_, err = w.cancel(pending, "k")
 	requireProblem(t, job.CodeCancellationInProgress, err)
 
-	_, replaying := w.replayInTransaction(source, "k", batch)
+	_, replaying := w.replayInTransaction(source, batch)
 	_, err = w.replay(source, "k")
 	requireProblem(t, job.CodeReplayInProgress, err)
 	require.NoError(t, replaying.Rollback(t.Context()))

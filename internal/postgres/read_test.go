@@ -28,6 +28,7 @@ func ids(jobs []job.Job) []uuid.UUID {
 }
 
 func TestListIsNewestFirstAndPagedWithoutGaps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var submitted []uuid.UUID
 	for range 7 {
@@ -46,6 +47,7 @@ func TestListIsNewestFirstAndPagedWithoutGaps(t *testing.T) {
 }
 
 func TestListFilters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	succeeded, failed, cancelled := w.succeeded(), w.failed(), w.cancelled()
 	replay, err := w.replay(failed, "k")
@@ -80,6 +82,7 @@ func TestListFilters(t *testing.T) {
 }
 
 func TestUnresolvedLooksAtEveryDescendant(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	yes := true
 	root := w.failed()
@@ -115,6 +118,7 @@ func (w *world) family() []job.Job {
 }
 
 func TestLineageIsTheSameTreeFromEveryMember(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	family := w.family()
 	w.family()
@@ -134,6 +138,7 @@ func TestLineageIsTheSameTreeFromEveryMember(t *testing.T) {
 }
 
 func TestLineageOverTheLimitIsCutAndSaysSo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	family := w.family()
 	other := w.failed()
@@ -150,6 +155,7 @@ func TestLineageOverTheLimitIsCutAndSaysSo(t *testing.T) {
 }
 
 func TestLineagePagesHoldEveryJobOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	family := w.family()
 	for limit := 1; limit <= len(family)+1; limit++ {
@@ -169,6 +175,7 @@ func TestLineagePagesHoldEveryJobOnce(t *testing.T) {
 }
 
 func TestReplaysOfSeveralSourcesComeInOrderOfCreation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	family := w.family()
 	pages, err := w.service.Replays(t.Context(), w.owner, []uuid.UUID{family[0].ID, family[1].ID, family[2].ID}, job.PageRequest{Limit: 1})

@@ -13,6 +13,7 @@ import (
 // The tests of the replay seed; docs/traceability.md maps its numbers to them. Races are in races_test.go.
 
 func TestReplayingMakesDistinctPendingJobAndLeavesSourceUnchanged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for status, source := range map[job.Status]job.Job{
 		job.StatusFailed:    w.failed(),
@@ -33,6 +34,7 @@ func TestReplayingMakesDistinctPendingJobAndLeavesSourceUnchanged(t *testing.T) 
 }
 
 func TestReplayOfOtherBytesIsRefusedBeforeInsertion(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	almost := append([]byte(" "), batch...)
@@ -42,6 +44,7 @@ func TestReplayOfOtherBytesIsRefusedBeforeInsertion(t *testing.T) {
 }
 
 func TestRepeatedReplayReturnsOneCreatedJobInItsCurrentState(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	first, err := w.replay(source, "k")
@@ -58,6 +61,7 @@ func TestRepeatedReplayReturnsOneCreatedJobInItsCurrentState(t *testing.T) {
 }
 
 func TestReplayKeyReusedForAnotherSourceOrPayloadFailsClosed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source, other := w.failed(), w.cancelled()
 	first, err := w.replay(source, "k")
@@ -70,6 +74,7 @@ func TestReplayKeyReusedForAnotherSourceOrPayloadFailsClosed(t *testing.T) {
 }
 
 func TestForeignMissingAndMalformedSourcesAreIndistinguishable(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
 	_, err := w.service.Replay(t.Context(), job.OwnerOf("owner b"), source.ID.String(), key(t, "k"), batch)
@@ -81,6 +86,7 @@ func TestForeignMissingAndMalformedSourcesAreIndistinguishable(t *testing.T) {
 }
 
 func TestMissingSourceIsNotFoundEvenUnderUsedKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, err := w.replay(w.failed(), "k")
 	require.NoError(t, err)
@@ -91,6 +97,7 @@ func TestMissingSourceIsNotFoundEvenUnderUsedKey(t *testing.T) {
 }
 
 func TestActiveAndSucceededSourcesAreRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	succeeded := w.succeeded()
 	running, _ := w.running()
@@ -110,6 +117,7 @@ func TestActiveAndSucceededSourcesAreRefused(t *testing.T) {
 }
 
 func TestReplayOfReplayKeepsRootAndCountsGenerationsToOneHundred(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	root := w.cancelled()
 	source := root
@@ -141,6 +149,7 @@ func TestReplayOfReplayKeepsRootAndCountsGenerationsToOneHundred(t *testing.T) {
 }
 
 func TestReplayedJobFollowsTheOrdinaryLife(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	accepted, err := w.replay(w.failed(), "k")
 	require.NoError(t, err)
@@ -164,12 +173,14 @@ func TestReplayedJobFollowsTheOrdinaryLife(t *testing.T) {
 }
 
 func TestReplayNeedsKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, err := w.service.Replay(t.Context(), w.owner, w.failed().ID.String(), job.Key{}, batch)
 	requireProblem(t, job.CodeReplayKeyRequired, err)
 }
 
 func TestOneTextIsThreeKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	submitted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
 	require.NoError(t, err)

@@ -112,7 +112,7 @@ func migrate(url string, files fs.FS, action func(*goose.Provider) error) error 
 		return fmt.Errorf("database URL: %w", err)
 	}
 	db := stdlib.OpenDB(*config)
-	defer db.Close() //nolint:errcheck // nothing is lost with its connections
+	defer db.Close() // nothing is lost with its connections
 	locker, lockErr := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
 	if err = errors.Join(lockErr, err); err != nil {

@@ -66,8 +66,10 @@ func scanJob(row pgx.Row, extra ...any) (job.Job, error) {
 		generation          *int
 		createdAt, updateAt time.Time
 	)
-	columns := []any{&j.ID, &j.Status, &j.AttemptCount, &j.RecordCount, &failure, &cancel,
-		&cancelledAt, &sourceID, &rootID, &generation, &createdAt, &updateAt}
+	columns := []any{
+		&j.ID, &j.Status, &j.AttemptCount, &j.RecordCount, &failure, &cancel,
+		&cancelledAt, &sourceID, &rootID, &generation, &createdAt, &updateAt,
+	}
 	if err := row.Scan(append(columns, extra...)...); err != nil {
 		return job.Job{}, err
 	}

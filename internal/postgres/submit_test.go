@@ -9,6 +9,7 @@ import (
 )
 
 func TestSubmittingKeepsThePayloadByteForByte(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	text := []byte("[ {\"id\":\"alpha\",\t\"n\":1.0} ]\n")
 	accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), text)
@@ -20,6 +21,7 @@ func TestSubmittingKeepsThePayloadByteForByte(t *testing.T) {
 }
 
 func TestSubmissionKeyStandsForOwnerAndBytes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
 	require.NoError(t, err)
@@ -39,6 +41,7 @@ func TestSubmissionKeyStandsForOwnerAndBytes(t *testing.T) {
 }
 
 func TestSubmissionIsRefusedInTheContractsOrder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tooLarge := make([]byte, w.service.Limits().MaxPayloadBytes+1)
 	for _, c := range []struct {
@@ -57,6 +60,7 @@ func TestSubmissionIsRefusedInTheContractsOrder(t *testing.T) {
 }
 
 func TestReplayedSubmissionReturnsTheCurrentState(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
 	require.NoError(t, err)

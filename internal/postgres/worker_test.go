@@ -14,6 +14,7 @@ import (
 )
 
 func TestClaimTakesTheOldestDueJobsFirst(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first, second, third := w.submit(), w.submit(), w.submit()
 	w.mustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp() + interval '1 hour' WHERE job_record_id = $1", second.ID)
@@ -30,6 +31,7 @@ func TestClaimTakesTheOldestDueJobsFirst(t *testing.T) {
 }
 
 func TestClaimTakesExpiredLeasesBeforePendingJobs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	expired, old := w.running()
 	w.submit()
@@ -41,6 +43,7 @@ func TestClaimTakesExpiredLeasesBeforePendingJobs(t *testing.T) {
 }
 
 func TestClaimSkipsRowsHeldByOthers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	held, free := w.submit(), w.submit()
 	_, err := w.begin().Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR UPDATE", held.ID)
@@ -49,6 +52,7 @@ func TestClaimSkipsRowsHeldByOthers(t *testing.T) {
 }
 
 func TestClaimFailsJobsWhoseAttemptsAreUsedUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	running, _ := w.running()
 	for range maxAttempts - 1 {
@@ -77,6 +81,7 @@ func leasedIDs(c worker.Claimed) []uuid.UUID {
 }
 
 func TestExecutingLoadsEveryRecordInOrderWithTrimmedIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), []byte("[{\"id\":\"\\u3000 b\\t\"},{\"id\":\"a\",\"x\":[1]}]"))
 	require.NoError(t, err)
@@ -90,6 +95,7 @@ func TestExecutingLoadsEveryRecordInOrderWithTrimmedIDs(t *testing.T) {
 }
 
 func TestExecutingAnEmptyBatchSucceeds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), []byte(`[]`))
 	require.NoError(t, err)
@@ -98,6 +104,7 @@ func TestExecutingAnEmptyBatchSucceeds(t *testing.T) {
 }
 
 func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	require.NoError(t, w.store.Execute(t.Context(), lease))
@@ -106,6 +113,7 @@ func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
 }
 
 func TestLedgerRowMakesSecondExecutionFailItsIntegrity(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	w.mustExec(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
@@ -115,6 +123,7 @@ func TestLedgerRowMakesSecondExecutionFailItsIntegrity(t *testing.T) {
 }
 
 func TestPayloadWithoutItsDigestFailsItsIntegrity(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	w.mustExec("UPDATE etl_job_records SET request_payload = '[]' WHERE job_record_id = $1", j.ID)
@@ -123,6 +132,7 @@ func TestPayloadWithoutItsDigestFailsItsIntegrity(t *testing.T) {
 }
 
 func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		load      string
 		code      job.FailureCode
@@ -143,6 +153,7 @@ func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
 		"ended connection":  {`SELECT pg_terminate_backend(pg_backend_pid())`, job.FailureTargetUnavailable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, withLoad(t, c.load))
 			w.mustExec(`CREATE FUNCTION raise(code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = code; END $$`)
 			w.mustExec(`CREATE TABLE deferred (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
@@ -165,16 +176,18 @@ func requireLoadError(t testing.TB, code job.FailureCode, transient bool, err er
 }
 
 func TestErrorOfTheWorkerItselfIsInternal(t *testing.T) {
+	t.Parallel()
 	requireLoadError(t, job.FailureInternal, false, loadError(errors.New("bug")))
 }
 
 func TestCancelledContextStopsTheLoad(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, gatedLoad(t))
 	j, lease := w.running()
 	open := w.closeGate()
 	ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 	execution := async(func() (struct{}, error) { return struct{}{}, w.store.Execute(ctx, lease) })
-	w.waitForLock(1)
+	w.waitForLock()
 	stop()
 	requireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).err)
 	open()
@@ -182,6 +195,7 @@ func TestCancelledContextStopsTheLoad(t *testing.T) {
 }
 
 func TestOperatorsLoadGetsRecordsJobAndOwner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, withLoad(t, `INSERT INTO target (job, owner, name, amount)
 		SELECT @job_record_id, @owner, r.id, r.amount FROM jsonb_to_recordset(@records) AS r (id text, amount integer)`))
 	w.mustExec("CREATE TABLE target (job uuid, owner bytea, name text, amount integer)")
@@ -200,6 +214,7 @@ func TestLoadStatementRefusesUnknownArguments(t *testing.T) {
 }
 
 func TestRetryGivesTheJobBackAfterTheDelay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	require.NoError(t, w.store.Retry(t.Context(), lease, time.Hour))
@@ -212,6 +227,7 @@ func TestRetryGivesTheJobBackAfterTheDelay(t *testing.T) {
 }
 
 func TestFailingEndsTheJobWithItsCode(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	require.NoError(t, w.store.Fail(t.Context(), lease, job.FailureTarget))
@@ -222,6 +238,7 @@ func TestFailingEndsTheJobWithItsCode(t *testing.T) {
 }
 
 func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
 	w.expire(j.ID)
