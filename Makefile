@@ -32,6 +32,11 @@ test: ## run all tests on real PostgreSQL with the race detector, and demand ful
 	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
 
+.PHONY: mutations
+mutations: ## remove each guard from a copy of the code and demand that a test notices (only some: make mutations ARGS="claim")
+	@scripts/setup.sh postgres
+	@scripts/mutations.sh $(ARGS)
+
 .PHONY: cover
 cover: ## show the coverage of the latest test run in a browser
 	go tool cover -html=coverage.out

@@ -207,6 +207,7 @@ func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 }
 
 func TestOneTextHasAnotherHashForEachJobThatItCancelled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for range 3 {
 		_, err := w.cancel(w.submit(), "the same text")

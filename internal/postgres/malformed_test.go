@@ -43,6 +43,7 @@ func TestPlainSQLCannotWriteFreeTextAsCode(t *testing.T) {
 }
 
 func TestPlainSQLCannotInventStatus(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	pending := w.submit()
 	for _, status := range []string{"DONE", "pending", ""} {

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+// exec is a step of one statement that must match one row.
+func exec(sql string, args ...any) step {
+	return func(ctx context.Context, tx pgx.Tx) (bool, error) {
+		tag, err := tx.Exec(ctx, sql, args...)
+		return tag.RowsAffected() == 1, err
+	}
+}
+
+func (w *world) cancelActor(name string, j job.Job) actor {
+	return actor{name: name, steps: []step{exec(cancelSQL, w.owner[:], j.ID, cancelHash(w, j, name), job.CancellationByOwner)}, makes: job.StatusCancelled}
+}
+
+// executeActor takes the statements of Store.Execute one by one.
+func (w *world) executeActor(l worker.Lease) actor {
+	var p job.Payload
+	return actor{name: "execute", makes: job.StatusSucceeded, steps: []step{
+		func(ctx context.Context, tx pgx.Tx) (_ bool, err error) {
+			p, err = leasedPayload(ctx, tx, l)
+			if errors.Is(err, worker.ErrStale) {
+				return false, nil
+			}
+			return true, err
+		},
+		func(ctx context.Context, tx pgx.Tx) (bool, error) {
+			_, err := tx.Exec(ctx, BuiltinLoad.sql, BuiltinLoad.args(l, p.Bytes))
+			return true, err
+		},
+		func(ctx context.Context, tx pgx.Tx) (bool, error) {
+			return exec(ledgerSQL, w.owner[:], l.JobID, p.Digest[:], p.RecordCount)(ctx, tx)
+		},
+		func(ctx context.Context, tx pgx.Tx) (bool, error) {
+			return exec(succeedSQL, w.owner[:], l.JobID, l.ClaimID)(ctx, tx)
+		},
+	}}
+}
+
+func (w *world) retryActor(l worker.Lease) actor {
+	return actor{name: "retry", steps: []step{exec(retrySQL, w.owner[:], l.JobID, l.ClaimID, time.Duration(0))}, makes: job.StatusPending}
+}
+
+func (w *world) failActor(l worker.Lease) actor {
+	return actor{name: "fail", steps: []step{exec(failSQL, w.owner[:], l.JobID, l.ClaimID, job.FailureTarget)}, makes: job.StatusFailed}
+}
+
+func claimActor(name string) actor {
+	return actor{name: name, steps: []step{exec(claimSQL, 1, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted)}, makes: job.StatusRunning}
+}
+
+// expireActor is the time that passes: the lease of the job ends.
+func expireActor(j job.Job) actor {
+	return actor{name: "expire", steps: []step{exec(`UPDATE etl_job_records SET lease_expires_at = clock_timestamp()
+		WHERE job_record_id = $1 AND job_status = 'RUNNING'`, j.ID)}}.committingAtOnce()
+}
+
+func deleteActor(j job.Job) actor {
+	return actor{name: "delete", steps: []step{exec("DELETE FROM etl_job_records WHERE job_record_id = $1", j.ID)}}
+}
+
+func (w *world) submitActor(name string, payload []byte) actor {
+	spy := &keySpy{}
+	_, err := job.NewService(spy, w.service.Limits(), w.counter).Submit(w.Context(), w.owner, key(w, "k"), payload)
+	require.ErrorIs(w, err, errSpied)
+	n := spy.newJob
+	return actor{name: name, steps: []step{exec(submitSQL, n.Owner[:], n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, n.Payload.RecordCount)}}
+}
+
+func (w *world) replayActor(name string, source job.Job) actor {
+	spy := &keySpy{}
+	_, err := job.NewService(spy, w.service.Limits(), w.counter).Replay(w.Context(), w.owner, source.ID.String(), key(w, "k"), batch)
+	require.ErrorIs(w, err, errSpied)
+	n := spy.newJob
+	return actor{name: name, steps: []step{exec(replaySQL, n.Owner[:], source.ID, n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, job.MaxGeneration)}}
+}
+
+// The numbers are how many of the orders end with the commits of exactly those actors. They add up to all orders.
+func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		actors func(*world) []actor
+		want   map[string]int
+	}{
+		"cancel, execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), w.executeActor(l)}
+		}, map[string]int{"cancel": 18, "execute": 3}},
+		"cancel under two keys, execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), w.cancelActor("other", j).committingAtOnce(), w.executeActor(l)}
+		}, map[string]int{"cancel": 104, "other": 52, "execute": 12}},
+		"retry, execute": {func(w *world) []actor {
+			_, l := w.running()
+			return []actor{w.retryActor(l), w.executeActor(l)}
+		}, map[string]int{"retry": 18, "execute": 3}},
+		"expire, claim, execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{expireActor(j), claimActor("claim"), w.executeActor(l)}
+		}, map[string]int{"expire": 69, "expire claim": 43, "execute": 56}},
+		"cancel, retry, claim": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), w.retryActor(l), claimActor("claim")}
+		}, map[string]int{"cancel": 45, "cancel retry": 42, "cancel retry claim": 3}},
+		"cancel, claim, claim": {func(w *world) []actor {
+			j := w.submit()
+			return []actor{w.cancelActor("cancel", j), claimActor("claim"), claimActor("again")}
+		}, map[string]int{"cancel": 30, "cancel claim": 30, "cancel again": 30}},
+		"submit, submit, submit of other bytes under one key": {func(w *world) []actor {
+			return []actor{w.submitActor("submit", batch), w.submitActor("again", batch), w.submitActor("other", []byte(`[]`))}
+		}, map[string]int{"submit": 30, "again": 30, "other": 30}},
+		"replay, replay, delete of the source": {func(w *world) []actor {
+			j := w.failed()
+			return []actor{w.replayActor("replay", j), w.replayActor("again", j), deleteActor(j)}
+		}, map[string]int{"replay": 30, "again": 30, "delete": 30}},
+		"fail, replay, delete of the source": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.failActor(l), w.replayActor("replay", j), deleteActor(j)}
+		}, map[string]int{"delete": 45, "fail delete": 42, "fail replay": 3}},
+		"cancel, execute, replay": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), w.executeActor(l), w.replayActor("replay", j).committingAtOnce()}
+		}, map[string]int{"cancel": 92, "cancel replay": 52, "execute": 24}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			require.Equal(t, c.want, w.search(func() []actor { return c.actors(w) }))
+		})
+	}
+}
