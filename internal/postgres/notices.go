@@ -33,13 +33,17 @@ const (
 type notifier struct {
 	pool    *pgxpool.Pool
 	waiting chan string
-	done    chan struct{}
+	// stop is closed to end the sender, and done by the sender when it has ended.
+	stop, done chan struct{}
 }
 
 func newNotifier(pool *pgxpool.Pool) *notifier {
-	n := &notifier{pool: pool, waiting: make(chan string, noticeBacklog), done: make(chan struct{})}
-	go n.run()
-	return n
+	return &notifier{
+		pool:    pool,
+		waiting: make(chan string, noticeBacklog),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
 }
 
 // publish hands a notice to the sender, without waiting.
@@ -60,22 +64,35 @@ func (n *notifier) publishLease(l worker.Lease, status job.Status) {
 	n.publish(worker.Notice{JobID: l.JobID, RootID: l.RootID, Status: status})
 }
 
-// close sends what is waiting and stops the sender. Nothing may be published any more.
+// close sends what is waiting and stops the sender. A straggler may still publish: its notice is lost.
 func (n *notifier) close() {
-	close(n.waiting)
+	close(n.stop)
 	<-n.done
 }
 
-// run sends notices, those that gather while one notification is under way in one more.
+// run sends notices until it is stopped, and then the ones that still wait.
 func (n *notifier) run() {
 	defer close(n.done)
-	for line := range n.waiting {
-		lines := []string{line}
-		for len(n.waiting) > 0 && len(lines) < noticesAtOnce {
-			lines = append(lines, <-n.waiting)
+	for {
+		select {
+		case line := <-n.waiting:
+			n.sendWith(line)
+		case <-n.stop:
+			for len(n.waiting) > 0 {
+				n.sendWith(<-n.waiting)
+			}
+			return
 		}
-		n.send(strings.Join(lines, "\n"))
 	}
+}
+
+// sendWith sends a line, and with it those that gathered while the notification before was under way.
+func (n *notifier) sendWith(line string) {
+	lines := []string{line}
+	for len(n.waiting) > 0 && len(lines) < noticesAtOnce {
+		lines = append(lines, <-n.waiting)
+	}
+	n.send(strings.Join(lines, "\n"))
 }
 
 // send drops the notice when it fails: whoever missed it finds out by polling. Nor does it wait for the disk.

@@ -99,17 +99,26 @@ func TestForeignNotificationsArePassedOver(t *testing.T) {
 
 func TestPublishingNeverWaits(t *testing.T) {
 	t.Parallel()
-	n := &notifier{waiting: make(chan string, 1)} // nobody sends
+	n := newNotifier(nil) // nobody sends
+	for range noticeBacklog + 1 {
+		n.publish(worker.Notice{Status: job.StatusPending})
+	}
+	require.Len(t, n.waiting, noticeBacklog)
+}
+
+func TestPublishingAfterTheCloseIsHarmless(t *testing.T) {
+	t.Parallel()
+	n := newNotifier(nil)
+	go n.run()
+	n.close()
 	n.publish(worker.Notice{Status: job.StatusPending})
-	n.publish(worker.Notice{Status: job.StatusPending})
-	require.Len(t, n.waiting, 1)
 }
 
 func TestNoticesThatGatherGoOutTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	notices := w.listen()
-	n := &notifier{pool: w.pool, waiting: make(chan string, noticeBacklog), done: make(chan struct{})}
+	n := newNotifier(w.pool)
 	const tooMany = noticesAtOnce + 1 // more than one notification can hold
 	sent := make([]worker.Notice, tooMany)
 	for i := range sent {

@@ -45,7 +45,9 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	if config.Load.sql == "" {
 		config.Load = BuiltinLoad
 	}
-	return &Store{pool: pool, config: config, notices: newNotifier(pool)}
+	s := &Store{pool: pool, config: config, notices: newNotifier(pool)}
+	go s.notices.run()
+	return s
 }
 
 // Close sends the notices that are still waiting and stops their sender.
