@@ -10,7 +10,8 @@ import (
 )
 
 // filterSQL keeps the jobs of an owner that pass a job.Filter; a null parameter keeps all. A job is unresolved when it
-// failed or was cancelled and none of its descendants is active or succeeded.
+// failed or was cancelled and none of its descendants is active or succeeded. OFFSET 0 keeps each step of the way down to one
+// probe of the index; otherwise the planner may read all replays of the owner at every step.
 const filterSQL = `
 FROM etl_job_records AS job
 WHERE principal_scope_hash = $1
@@ -26,9 +27,13 @@ WHERE principal_scope_hash = $1
 				AND derived.replay_source_job_record_id = job.job_record_id
 			UNION ALL
 			SELECT derived.job_record_id, derived.job_status
-			FROM descendant JOIN etl_job_records AS derived
-				ON derived.principal_scope_hash = job.principal_scope_hash
-				AND derived.replay_source_job_record_id = descendant.job_record_id
+			FROM descendant CROSS JOIN LATERAL (
+				SELECT job_record_id, job_status
+				FROM etl_job_records
+				WHERE principal_scope_hash = job.principal_scope_hash
+					AND replay_source_job_record_id = descendant.job_record_id
+				OFFSET 0
+			) AS derived
 		)
 		SELECT FROM descendant WHERE job_status NOT IN ('FAILED', 'CANCELLED'))))`
 

@@ -1,0 +1,301 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+)
+
+// The plans are looked at with few rows and with ten times as many: what a statement touches must not grow with the table.
+const (
+	fewRows  = 10_000
+	manyRows = 100_000
+)
+
+// mayTouch is how many buffers a statement may touch at manyRows, given how many it touched at fewRows: there is a level more
+// of some indexes, and the rows lie on other pages. A statement about all of an owner's jobs may find each on a page of its
+// own.
+func (st planned) mayTouch(few int) int {
+	if st.ofOwner {
+		return few*3/2 + jobsOfSmall
+	}
+	return few*3/2 + 50
+}
+
+// jobsOfSmall is the number of jobs of the owner whose share does not grow.
+const jobsOfSmall = 1000
+
+// seedSQL makes rows $1 to $2. The first 1,000 are of owner $3; every second one of the others is of owner $4, whose share
+// grows with the table; the rest are of some hundred owners. Each of the two has a lineage that is a chain of 100 jobs, from
+// row 0 and row 1000 on. Every 50th row is pending, another one running, and another one has outlived its lease.
+const seedSQL = `
+WITH numbered AS (
+	SELECT n, CASE WHEN n < 1000 THEN $3::bytea WHEN n % 2 = 0 THEN $4::bytea ELSE sha256(int8send(n % 97)) END AS owner,
+		CASE WHEN n < 100 THEN n WHEN n BETWEEN 1000 AND 1199 AND n % 2 = 0 THEN (n - 1000) / 2 END AS generation,
+		CASE WHEN n < 1000 THEN 1 ELSE 2 END AS step
+	FROM generate_series($1::bigint, $2::bigint) AS n
+), placed AS (
+	SELECT *, CASE
+		WHEN generation IS NOT NULL THEN 'FAILED'
+		WHEN n % 50 IN (10, 11) THEN 'PENDING'
+		WHEN n % 50 IN (20, 21, 30, 31) THEN 'RUNNING'
+		WHEN n % 50 IN (40, 41) THEN 'CANCELLED'
+		ELSE 'SUCCEEDED' END AS status
+	FROM numbered
+)
+INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
+	record_count, job_status, attempt_count, next_attempt_at, failure_code, lease_claim_id, lease_owner_id, lease_expires_at,
+	cancellation_key_hash, cancellation_code, job_cancelled_at,
+	replay_source_job_record_id, replay_root_job_record_id, replay_generation_count)
+SELECT owner, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), CASE WHEN status IN ('PENDING', 'RUNNING') THEN '[]'::bytea END,
+	0, status, 1, clock_timestamp() - interval '1 hour', CASE status WHEN 'FAILED' THEN 'etl_target_failure' END,
+	CASE status WHEN 'RUNNING' THEN $5::uuid END, CASE status WHEN 'RUNNING' THEN $5::uuid END,
+	CASE status WHEN 'RUNNING' THEN clock_timestamp() + CASE WHEN n % 50 < 30 THEN interval '1 hour' ELSE interval '-1 hour' END END,
+	CASE status WHEN 'CANCELLED' THEN sha256('key') END, CASE status WHEN 'CANCELLED' THEN 'etl_job_cancelled_by_owner' END,
+	CASE status WHEN 'CANCELLED' THEN clock_timestamp() END,
+	CASE WHEN generation > 0 THEN pg_temp.id(n - step) END, CASE WHEN generation > 0 THEN pg_temp.id(n - generation * step) END,
+	nullif(generation, 0)
+FROM placed`
+
+// idSQL makes the id of a row, in the order of the rows.
+const idSQL = `CREATE FUNCTION pg_temp.id(n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql
+	AS $$ SELECT ('019b76da' || lpad(to_hex(n), 8, '0') || '80000000' || '00000000')::uuid $$`
+
+func rowID(n int) uuid.UUID { return uuid.MustParse(fmt.Sprintf("019b76da%08x8000000000000000", n)) }
+
+// leaseID is the claim id of every running row.
+var leaseID = uuid.MustParse("00000000-0000-4000-8000-000000000001")
+
+// planner looks at plans on one connection.
+type planner struct {
+	*world
+	conn *pgx.Conn
+}
+
+func newPlanner(w *world) *planner {
+	conn, err := pgx.Connect(w.Context(), w.url)
+	require.NoError(w, err)
+	p := &planner{w, conn}
+	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })
+	p.run(idSQL)
+	return p
+}
+
+func (p *planner) run(sql string, args ...any) {
+	p.Helper()
+	_, err := p.conn.Exec(p.Context(), sql, args...)
+	require.NoError(p, err)
+}
+
+// seed makes rows without asking the triggers row by row.
+func (p *planner) seed(from, to int) {
+	p.Helper()
+	small, large := job.OwnerOf("small"), job.OwnerOf("large")
+	p.run("SET session_replication_role = replica")
+	p.run(seedSQL, from, to-1, small[:], large[:], leaseID)
+	p.run("RESET session_replication_role")
+	p.run("VACUUM ANALYZE etl_job_records")
+}
+
+// node is a part of a plan, as EXPLAIN tells it.
+type node struct {
+	Type        string  `json:"Node Type"`
+	Relation    string  `json:"Relation Name"`
+	Rows        float64 `json:"Actual Rows"` // in one loop
+	SharedHit   int     `json:"Shared Hit Blocks"`
+	SharedRead  int     `json:"Shared Read Blocks"`
+	TempWritten int     `json:"Temp Written Blocks"`
+	Plans       []node  `json:"Plans"`
+}
+
+func (n node) buffers() int { return n.SharedHit + n.SharedRead + n.TempWritten }
+
+// check refuses a scan of a whole table, and a sort of more rows than the statement may return.
+func (n node) check(limit int) error {
+	if n.Type == "Seq Scan" {
+		return fmt.Errorf("sequential scan of %s", n.Relation)
+	}
+	if strings.Contains(n.Type, "Sort") && n.Plans[0].Rows > float64(limit) {
+		return fmt.Errorf("%s of %.0f rows, of which at most %d are wanted", n.Type, n.Plans[0].Rows, limit)
+	}
+	for _, child := range n.Plans {
+		if err := child.check(limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explain runs a statement as the store does, in a transaction that is rolled back, and returns what it did.
+func (p *planner) explain(mode string, st planned) node {
+	p.Helper()
+	p.run("BEGIN")
+	defer p.run("ROLLBACK")
+	p.run("SET LOCAL plan_cache_mode = " + mode)
+	_, err := p.conn.Prepare(p.Context(), "planned", st.sql)
+	require.NoError(p, err, st.name)
+	defer func() { require.NoError(p, p.conn.Deallocate(p.Context(), "planned")) }()
+	arguments := make([]string, len(st.args))
+	for i, arg := range st.args {
+		arguments[i] = literal(arg)
+	}
+	var text []byte
+	explained := "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE planned(" + strings.Join(arguments, ", ") + ")"
+	require.NoError(p, p.conn.QueryRow(p.Context(), explained).Scan(&text), st.name)
+	var plans []struct{ Plan node }
+	require.NoError(p, json.Unmarshal(text, &plans))
+	return plans[0].Plan
+}
+
+// literal writes an argument in SQL, because EXECUTE takes no parameters.
+func literal(arg any) string {
+	switch arg := arg.(type) {
+	case nil:
+		return "NULL"
+	case []byte:
+		return fmt.Sprintf(`'\x%x'`, arg)
+	case []uuid.UUID:
+		return "'{" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(arg), "[]")), ",") + "}'"
+	case time.Duration:
+		return fmt.Sprintf("'%d microseconds'", arg.Microseconds())
+	default:
+		return fmt.Sprintf("'%v'", arg)
+	}
+}
+
+// planned is a statement with arguments that occur in use, and the most rows that it has to sort.
+type planned struct {
+	name  string
+	sql   string
+	args  []any
+	limit int
+	// ofOwner tells that the statement may look at all jobs of its owner, so that it is only tried with the small one.
+	ofOwner bool
+}
+
+// reads are what an owner's queries run. The owner has a lineage from row first on, whose rows are step apart.
+func reads(owner job.Owner, first, step int) []planned {
+	o, page := owner[:], job.MaxPageSize+1
+	root, leaf, some := rowID(first), rowID(first+99*step), rowID(first+300*step)
+	list := func(before uuid.UUID, filter ...any) []any { return append(append([]any{o}, filter...), before, page) }
+	return []planned{
+		{name: "jobsSQL", sql: jobsSQL, args: []any{o, []uuid.UUID{some, leaf}}},
+		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, nil)},
+		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{SUCCEEDED}", nil, nil, nil, nil), limit: page},
+		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{RUNNING}", false, nil, nil, nil), ofOwner: true, limit: page},
+		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, true, nil, nil, nil), ofOwner: true, limit: page},
+		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, true), limit: page},
+		{name: "countByStatusSQL", sql: countByStatusSQL, args: []any{o, nil, nil, nil, nil, nil}, ofOwner: true, limit: jobsOfSmall},
+		{name: "lineagesSQL", sql: lineagesSQL, args: []any{o, []uuid.UUID{leaf, some}, job.MaxLineageJobs + 1}, limit: 100},
+		{name: "lineageSizesSQL", sql: lineageSizesSQL, args: []any{o, []uuid.UUID{root}}, limit: 100},
+		{name: "ancestriesSQL", sql: ancestriesSQL, args: []any{o, []uuid.UUID{leaf}}, limit: 100},
+		{name: "lineageSummarySQL", sql: lineageSummarySQL, args: []any{o, leaf}, limit: 100},
+		{name: "lineagePageSQL", sql: lineagePageSQL, args: []any{o, leaf, 0, uuid.Nil, page}, limit: page},
+		{name: "lineagePageSQL", sql: lineagePageSQL, args: []any{o, leaf, 50, rowID(first + 50*step), page}, limit: page},
+		{name: "replaysSQL", sql: replaysSQL, args: []any{o, []uuid.UUID{root, leaf, some}, uuid.Nil, page}, limit: 3},
+	}
+}
+
+// writes are what an owner's mutations run.
+func writes(owner job.Owner, first, step int) []planned {
+	o, fresh, hash, digest := owner[:], uuid.Must(uuid.NewV7()), bytes.Repeat([]byte{1}, 32), sha256.Sum256([]byte("[]"))
+	failed, pending, cancelled := rowID(first+98*step), rowID(first+210*step), rowID(first+240*step)
+	return []planned{
+		{name: "submitSQL", sql: submitSQL, args: []any{o, fresh, hash, digest[:], []byte("[]"), 0}},
+		{name: "findByKeySQL", sql: findByKeySQL, args: []any{o, hash, digest[:]}},
+		{name: "replaySQL", sql: replaySQL, args: []any{o, failed, fresh, hash, digest[:], []byte("[]"), job.MaxGeneration}},
+		{name: "findSourceSQL", sql: findSourceSQL, args: []any{o, failed, digest[:]}},
+		{name: "cancelSQL", sql: cancelSQL, args: []any{o, pending, hash, job.CancellationByOwner}},
+		{name: "findCancelledSQL", sql: findCancelledSQL, args: []any{o, cancelled, hash}},
+	}
+}
+
+// workerStatements are what a worker runs. The job is a running one of the owner's.
+func workerStatements(owner job.Owner, running uuid.UUID) []planned {
+	o := owner[:]
+	return []planned{
+		{name: "claimSQL", sql: claimSQL, args: []any{8, leaseID, time.Minute, 5, job.FailureAttemptsExhausted}},
+		{name: "claimSQL", sql: claimSQL, args: []any{200, leaseID, time.Minute, 5, job.FailureAttemptsExhausted}},
+		{name: "leasedPayloadSQL", sql: leasedPayloadSQL, args: []any{o, running, leaseID}},
+		{name: "ledgerSQL", sql: ledgerSQL, args: []any{o, running, bytes.Repeat([]byte{1}, 32), 1}},
+		{name: "succeedSQL", sql: succeedSQL, args: []any{o, running, leaseID}},
+		{name: "retrySQL", sql: retrySQL, args: []any{o, running, leaseID, time.Second}},
+		{name: "failSQL", sql: failSQL, args: []any{o, running, leaseID, job.FailureTarget}},
+	}
+}
+
+// allStatements has each statement of the package, for both owners where the rows that it needs do not grow with the owner.
+func allStatements() []planned {
+	small, large := job.OwnerOf("small"), job.OwnerOf("large")
+	all := slices.Concat(workerStatements(small, rowID(220)), reads(small, 0, 1), writes(small, 0, 1), writes(large, 1000, 2))
+	for _, st := range reads(large, 1000, 2) {
+		if !st.ofOwner {
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
+func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
+	p := newPlanner(newWorld(t))
+	type trial struct {
+		planned
+		mode string
+		few  int
+	}
+	var trials []*trial
+	p.seed(0, fewRows)
+	for _, st := range allStatements() {
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			trials = append(trials, &trial{st, mode, p.explain(mode, st).buffers()})
+		}
+	}
+	p.seed(fewRows, manyRows)
+	for _, tr := range trials {
+		plan := p.explain(tr.mode, tr.planned)
+		require.NoError(t, plan.check(tr.limit), "%s %v, %s", tr.name, tr.args, tr.mode)
+		require.LessOrEqual(t, plan.buffers(), tr.mayTouch(tr.few), "buffers of %s %v, %s", tr.name, tr.args, tr.mode)
+	}
+}
+
+// notPlanned are constants that are no statements on jobs, or only a part of one.
+var notPlanned = []string{"filterSQL", "schemaVersionSQL"}
+
+func TestEveryStatementIsPlanned(t *testing.T) {
+	t.Parallel()
+	tried := slices.Clone(notPlanned)
+	for _, st := range allStatements() {
+		tried = append(tried, st.name)
+	}
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && strings.HasSuffix(spec.Names[0].Name, "SQL") {
+				require.Contains(t, tried, spec.Names[0].Name)
+			}
+			return true
+		})
+	}
+}
