@@ -253,7 +253,8 @@ func allStatements() []planned {
 }
 
 func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
-	p := newPlanner(newWorld(t))
+	w := newWorld(t)
+	p := newPlanner(w)
 	type trial struct {
 		planned
 		mode string
