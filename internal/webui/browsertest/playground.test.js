@@ -30,10 +30,12 @@ visit('the tabs are ready, a field is completed from introspection, and a query 
 visit('a subscription shows each change', async (page) => {
   const { jobRecordId } = await elsewhere('POST', '/api/etl/jobs', 'playground-job', setting.batch);
   await page.goto('/playground');
+  await editor(page).getByText('submitJob').first().waitFor();
   await page.getByRole('tab', { name: 'Follow' }).click();
-  await page.locator('.graphiql-editor-tool .view-line').first().click();
+  await editor(page).getByText('jobChanged').first().waitFor();
+  await page.locator('.graphiql-editor-tool').getByText('"the id of a job"').click();
   await page.keyboard.press('Control+A');
-  await page.keyboard.insertText(JSON.stringify({ jobRecordId }));
+  await page.keyboard.insertText(`{"jobRecordId": "${jobRecordId}`); // the editor closes the quotes and the brace
   await page.getByRole('button', { name: 'Execute' }).click();
   await answer(page).getByText('"PENDING"').waitFor();
   await elsewhere('POST', `/api/etl/jobs/${jobRecordId}/cancellation`, 'playground-cancel');

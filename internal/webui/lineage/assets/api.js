@@ -2,11 +2,12 @@
 
 const url = '/graphql';
 
-function request(accept, query, variables) {
+function request(accept, query, variables, signal) {
   return fetch(url, {
     method: 'POST',
     headers: { Accept: accept, 'Content-Type': 'application/json' },
     body: JSON.stringify({ query, variables }),
+    signal,
   });
 }
 
@@ -21,10 +22,11 @@ export async function ask(query, variables) {
   return dataOf(await response.json());
 }
 
-// subscribe yields the data of each event of a subscription, over server-sent events. It returns when the server completes
-// the subscription, and throws when the server does not stream.
-export async function* subscribe(query, variables) {
-  const response = await request('text/event-stream', query, variables);
+// subscribe yields the data of each event of a subscription, over server-sent events, until the signal aborts it. It returns
+// when the server completes the subscription or the connection breaks, and throws when the server does not stream or answers
+// with an error.
+export async function* subscribe(query, variables, signal) {
+  const response = await request('text/event-stream', query, variables, signal);
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) throw new Error('No stream');
   for await (const { event, data } of eventsOf(response.body)) {
     if (event === 'complete') return;
@@ -37,7 +39,7 @@ async function* eventsOf(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => ({ done: true }));
     if (done) return;
     const blocks = (text + value).split('\n\n');
     text = blocks.pop();

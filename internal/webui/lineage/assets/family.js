@@ -56,8 +56,7 @@ export class Family {
   }
 }
 
-const interval = 2000; // milliseconds between two questions, when the server can't tell of changes by itself
-let streams = true;
+const interval = 2000; // milliseconds until the server is asked again, when it has stopped telling
 
 // watch calls show(family, state) whenever something new is known about the family of a job. The state is "loading" when
 // there is more to come at once, "live" while jobs are active, "resting" when none is, "lost" while the server does not
@@ -69,28 +68,28 @@ export async function watch(id, show) {
       const { lineage } = await ask(overviewQuery, { id });
       if (!lineage) return show(family, 'unknown');
       await update(family, lineage, show);
-      if (!family.active) {
-        await shownAgain(); // someone may have made a replay meanwhile
-        continue;
-      }
-      if (streams) await follow(family, show);
+      if (family.active) await follow(family, show);
+      else await visibility('hidden'); // someone may make a replay meanwhile
     } catch (error) {
       console.error(error);
       show(family, 'lost');
     }
     await new Promise((resolve) => setTimeout(resolve, interval));
+    await visibility('visible');
   }
 }
 
-// follow keeps a family up to date until its last job has ended.
+// follow keeps a family up to date until its last job has ended, the server stops telling, or nobody looks any more: a browser
+// only has a few connections to a server, for all of its tabs.
 async function follow(family, show) {
+  const stop = new AbortController();
+  visibility('hidden').then(() => stop.abort());
   try {
-    for await (const { lineageChanged } of latest(subscribe(changesQuery, { id: family.id }))) {
+    for await (const { lineageChanged } of latest(subscribe(changesQuery, { id: family.id }, stop.signal))) {
       await update(family, lineageChanged, show);
     }
   } catch (error) {
     console.warn(error);
-    streams = false;
   }
 }
 
@@ -108,13 +107,9 @@ async function update(family, overview, show) {
   show(family, family.active ? 'live' : 'resting');
 }
 
-function shownAgain() {
-  return new Promise((resolve) => {
-    const check = () => {
-      if (document.visibilityState === 'hidden') return;
-      document.removeEventListener('visibilitychange', check);
-      resolve();
-    };
-    document.addEventListener('visibilitychange', check);
-  });
+// visibility waits until the page is "visible" or "hidden".
+async function visibility(state) {
+  while (document.visibilityState !== state) {
+    await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+  }
 }

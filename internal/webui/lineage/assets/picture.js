@@ -115,9 +115,8 @@ export class Picture {
   // #open draws up to 24 more jobs one by one, and moves the focus to the first of them.
   #open(item) {
     for (const { id } of item.hidden.slice(0, 24)) this.#opened.add(id);
-    this.#current = item.hidden[0].id;
     this.show(this.#family, true);
-    this.#focus(this.#current);
+    this.#focus(item.hidden[0].id);
   }
 
   #walk(event) {
