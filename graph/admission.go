@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
@@ -26,7 +27,22 @@ func (a admission) MutateOperationContext(ctx context.Context, op *graphql.Opera
 	if refused := checkVariables(a.schema.Schema(), op); refused != nil {
 		return refused
 	}
+	if refused := checkSubscription(op); refused != nil {
+		return refused
+	}
 	return checkCost(ctx, a.schema, op)
+}
+
+// checkSubscription wants the one field at the top that gqlgen can follow. Validation lets two names for the same field
+// pass, and a field that @skip or @include leaves out.
+func checkSubscription(op *graphql.OperationContext) *gqlerror.Error {
+	if op.Operation.Operation != ast.Subscription {
+		return nil
+	}
+	if fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"}); len(fields) != 1 {
+		return fixedError(codeValidation, ruleTexts["SingleFieldSubscriptions"])
+	}
+	return nil
 }
 
 // tooComplex refuses a document and says what was too much of what.

@@ -28,6 +28,7 @@ func costs() generated.ComplexityRoot {
 	}
 	c.Query.JobStatusCounts = func(child int, _ *model.JobFilter) int { return listCost(child, len(job.Statuses)) }
 	c.Query.Lineage = func(child int, _ string) int { return lineageCost + child }
+	c.Subscription.LineageChanged = func(child int, _ string) int { return lineageCost + child }
 	c.Job.Lineage = func(child int) int { return lineageCost + child }
 	c.Job.Replays = func(child int, first *int32, _ *string) int { return pageCost(child, first, defaultReplays) }
 	c.Lineage.Jobs = func(child int, first *int32, _ *string) int { return pageCost(child, first, defaultLineageJobs) }

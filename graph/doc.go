@@ -5,6 +5,7 @@
 //
 //	gate        method, media type, size, cross-site requests          handler.go
 //	transport   Accept, one strict JSON object, the status             transport.go, params.go, negotiate.go
+//	            or a stream of answers: server-sent events, WebSocket  events.go, socket.go, connection.go
 //	admission   the extent of the document, before anything walks it   admission.go, guard.go
 //	            validation without suggestions, strict values          rules.go, variables.go
 //	            the cost: fields times page sizes                      cost.go
@@ -13,3 +14,5 @@
 //
 // Errors leave through errors.go alone, which lets nothing out but fixed texts.
 package graph
+
+//go:generate go tool gqlgen generate

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"fencepost/graph/model"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
@@ -22,6 +23,8 @@ const (
 	codeValidation  = errcode.ValidationFailed
 	codeInput       = "BAD_USER_INPUT"
 	codeTooComplex  = "QUERY_TOO_COMPLEX"
+	codeNotFound    = "NOT_FOUND"
+	codeTooMany     = "TOO_MANY_STREAMS"
 	codeUnavailable = "UNAVAILABLE"
 	codeTimeout     = "TIMEOUT"
 	codeInternal    = "INTERNAL"
@@ -114,6 +117,8 @@ func (p presenter) translate(ctx context.Context, err *gqlerror.Error) *gqlerror
 		return fixedError(codeInput, badVariable)
 	case code == codeValidation:
 		return fixedError(codeValidation, ruleText(err.Rule))
+	case errors.Is(err, feed.ErrFull):
+		return fixedError(codeTooMany, tooManyStreams)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fixedError(codeTimeout, "The operation took too long. Ask for less at once.")
 	default:
@@ -122,11 +127,17 @@ func (p presenter) translate(ctx context.Context, err *gqlerror.Error) *gqlerror
 	}
 }
 
-// problemError is a refusal where there is no Problem to tell it by: in a query.
+const tooManyStreams = "Too many streams are open. Close one that is no longer needed."
+
+// problemError is a refusal where there is no Problem to tell it by: in a query or a subscription.
 func problemError(p *job.Problem) *gqlerror.Error {
 	code := codeInput
-	if p.Code == job.CodeDatabaseUnavailable {
+	switch p.Code {
+	case job.CodeDatabaseUnavailable:
 		code = codeUnavailable
+	case job.CodeJobNotFound: // queries have null for it
+		code = codeNotFound
+	default:
 	}
 	shown := fixedError(code, p.Code.Define().Detail)
 	shown.Extensions["errorCode"] = string(p.Code)

@@ -15,6 +15,7 @@ import (
 
 	"fencepost/graph/generated"
 	"fencepost/internal/auth"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
@@ -24,6 +25,18 @@ type Config struct {
 	Service *job.Service
 	// Limiter bounds the writes of each owner. Every mutation field counts as one, not the request.
 	Limiter Limiter
+	// Feed tells the subscriptions what has changed.
+	Feed *feed.Hub
+	// WebSockets bounds the open WebSockets, each of which may carry 100 operations at a time.
+	WebSockets feed.Limits
+	// KeepAlive is how often a silent stream gets a sign of life; 0 means 15 seconds.
+	KeepAlive time.Duration
+	// ClientTimeout is how long the client of a stream may take to introduce itself, to send the rest of a message and to
+	// take what is written; 0 means 10 seconds.
+	ClientTimeout time.Duration
+	// Closing is closed when the server stops: every stream then ends, in a way that makes its client connect again. Nil
+	// means never.
+	Closing <-chan struct{}
 	// Introspection lets clients read the schema.
 	Introspection bool
 	// Timeout bounds one query or mutation; 0 means 10 seconds.
@@ -35,6 +48,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Timeout == 0 {
 		c.Timeout = 10 * time.Second
+	}
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 15 * time.Second
+	}
+	if c.ClientTimeout == 0 {
+		c.ClientTimeout = 10 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -50,14 +69,18 @@ func NewHandler(c Config) http.Handler {
 
 func newServer(c Config) *handler.Server {
 	schema := generated.NewExecutableSchema(generated.Config{
-		Resolvers: &Resolver{service: c.Service, limiter: c.Limiter}, Complexity: costs(),
+		Resolvers: &Resolver{service: c.Service, limiter: c.Limiter, feed: c.Feed}, Complexity: costs(),
 	})
 	server := handler.New(schema)
+	streams := streaming{keepAlive: c.KeepAlive, clientTimeout: c.ClientTimeout, closing: c.Closing}
+	errors := presenter{log: c.Log}
+	server.AddTransport(socketTransport{streams, feed.NewQuota(c.WebSockets), errors})
+	server.AddTransport(eventTransport{streams})
 	server.AddTransport(httpTransport{})
 	server.SetQueryCache(newDocumentCache())
 	server.SetDisableSuggestion(true)
 	server.SetValidationRulesFn(validationRules)
-	server.SetErrorPresenter(presenter{log: c.Log}.present)
+	server.SetErrorPresenter(errors.present)
 	server.SetRecoverFunc(recovered)
 	server.Use(admission{schema: schema})
 	server.AroundOperations(limitTime(c.Timeout))
@@ -136,7 +159,7 @@ func (g gate) check(r *http.Request) *refusal {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodOptions:
 		return &refusedMethod
-	case r.Header.Get("Sec-Fetch-Site") == "cross-site" || g.origins.Check(r) != nil:
+	case r.Header.Get("Sec-Fetch-Site") == "cross-site" || g.origins.Check(asUnsafe(r)) != nil:
 		return &refusedCrossSite
 	case r.Method == http.MethodPost && !jsonBody(r.Header):
 		return &refusedMediaType
@@ -145,6 +168,17 @@ func (g gate) check(r *http.Request) *refusal {
 	default:
 		return nil
 	}
+}
+
+// asUnsafe makes the request for a WebSocket one that must come from the server's own pages: a browser lets the pages of
+// other sites open one, and read it.
+func asUnsafe(r *http.Request) *http.Request {
+	if !wantsWebSocket(r) {
+		return r
+	}
+	unsafe := *r
+	unsafe.Method = http.MethodPost
+	return &unsafe
 }
 
 // jsonBody wants application/json in UTF-8, in one header line and without a content encoding. No form of a web page can

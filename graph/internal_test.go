@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/auth"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
@@ -78,4 +80,35 @@ func TestTheDefaultsAreSafe(t *testing.T) {
 func TestAdmissionIsNamedForGqlgen(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Admission", admission{}.ExtensionName())
+}
+
+func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := Config{
+		Service: job.NewService(nil, job.Limits{}, nil), WebSockets: feed.Limits{PerOwner: 1, Total: 1},
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}.withDefaults()
+	server := newServer(c)
+	server.AroundResponses(func(context.Context, graphql.ResponseHandler) *graphql.Response { panic("secret") })
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.ServeHTTP(w, r.WithContext(auth.WithOwner(r.Context(), job.OwnerOf("ann"))))
+	}))
+	t.Cleanup(endpoint.Close)
+	socket, _, err := websocket.Dial(t.Context(), endpoint.URL, &websocket.DialOptions{Subprotocols: []string{subprotocol}})
+	require.NoError(t, err)
+	defer func() { _ = socket.CloseNow() }()
+	for _, message := range []string{
+		`{"type": "connection_init"}`, `{"type": "subscribe", "id": "1", "payload": {"query": "{__typename}"}}`,
+	} {
+		require.NoError(t, socket.Write(t.Context(), websocket.MessageText, []byte(message)))
+	}
+	_, _, err = socket.Read(t.Context())
+	require.NoError(t, err)
+	_, text, err := socket.Read(t.Context())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type": "error", "id": "1", "payload": [
+		{"message": "The server failed to answer this.", "extensions": {"code": "INTERNAL"}}]}`, string(text))
+	require.Contains(t, log.String(), "field=none")
+	require.NotContains(t, log.String(), "secret")
 }

@@ -18,6 +18,7 @@ import (
 
 	"fencepost/graph"
 	"fencepost/internal/auth"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
@@ -31,6 +32,9 @@ var (
 	bob = job.OwnerOf("bob")
 )
 
+// many is more streams than a test opens.
+var many = feed.Limits{PerOwner: 1000, Total: 1000}
+
 // limits are the defaults of the server.
 var limits = job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}
 
@@ -39,7 +43,9 @@ type server struct {
 	t       *testing.T
 	url     string
 	pool    *pgxpool.Pool
+	store   *postgres.Store
 	service *job.Service
+	feed    *feed.Hub
 	log     *bytes.Buffer
 }
 
@@ -53,16 +59,19 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 	t.Helper()
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second})
 	t.Cleanup(store.Close)
-	s := &server{t: t, pool: pool, service: job.NewService(store, limits, quiet{}), log: &bytes.Buffer{}}
+	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, quiet{}), log: &bytes.Buffer{}}
 	config := graph.Config{
 		Service:       s.service,
 		Limiter:       ratelimit.New(ratelimit.Rates{}, time.Now),
+		Feed:          feed.New(feed.Config{Limits: many}),
+		WebSockets:    many,
 		Introspection: true,
 		Log:           slog.New(slog.NewTextHandler(s.log, nil)),
 	}
 	for _, c := range change {
 		c(&config)
 	}
+	s.feed = config.Feed
 	s.url = serve(t, graph.NewHandler(config))
 	return s
 }
@@ -116,13 +125,20 @@ func (s *server) send(method, url, body string, headers ...string) answer {
 	return answer{status: response.StatusCode, header: response.Header, body: string(read), took: time.Since(began)}
 }
 
-// raw writes bytes to a connection of its own, as no HTTP client would, and returns what comes back.
-func (s *server) raw(request string) string {
+// tcp opens a connection to the endpoint.
+func (s *server) tcp() net.Conn {
 	s.t.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/graphql")
 	connection, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", address)
 	require.NoError(s.t, err)
-	defer func() { _ = connection.Close() }()
+	s.t.Cleanup(func() { _ = connection.Close() })
+	return connection
+}
+
+// raw writes bytes to a connection of its own, as no HTTP client would, and returns what comes back.
+func (s *server) raw(request string) string {
+	s.t.Helper()
+	connection := s.tcp()
 	go func() { _, _ = io.WriteString(connection, request) }() // the server may answer before it has read all
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	require.NoError(s.t, err)

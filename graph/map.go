@@ -57,6 +57,11 @@ func toLineage(l job.Lineage) *model.Lineage {
 	}
 }
 
+// active reports whether a job of the lineage can still change.
+func active(l job.Lineage) bool {
+	return l.StatusCounts[job.StatusPending]+l.StatusCounts[job.StatusRunning] > 0
+}
+
 // toEdges takes both ends of each edge from the jobs of the lineage, which hold every source before what it became.
 func toEdges(jobs []job.Job) []*model.LineageEdge {
 	byID := make(map[uuid.UUID]*model.Job, len(jobs))

@@ -31,6 +31,14 @@ func negotiate(accept []string) (mediaType string, ok bool) {
 	return pick(newer.specificity == exact && older.specificity <= exact), true
 }
 
+// onlyEvents reports whether an answer can be told by server-sent events alone. Clients that name that type beside a JSON
+// type, as some do with every request, are answered with JSON.
+func onlyEvents(accept []string) bool {
+	_, json := negotiate(accept)
+	events := preferenceFor(typeEvents, strings.Join(accept, ","))
+	return !json && events.quality > 0 && events.specificity > anything
+}
+
 func pick(newer bool) string {
 	if newer {
 		return typeResponse
@@ -42,7 +50,7 @@ func pick(newer bool) string {
 const (
 	unnamed = iota
 	anything
-	anyApplication
+	anySubtype
 	exact
 )
 
@@ -65,11 +73,12 @@ func preferenceFor(mediaType, ranges string) preference {
 }
 
 func specificityOf(name, mediaType string) int {
+	kind, _, _ := strings.Cut(mediaType, "/")
 	switch name {
 	case mediaType:
 		return exact
-	case "application/*":
-		return anyApplication
+	case kind + "/*":
+		return anySubtype
 	case "*/*":
 		return anything
 	default:

@@ -33,6 +33,20 @@ var exactNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext
 	return err
 }))
 
+// readParams reads a request, from the URL of a GET and the body of a POST.
+func readParams(r *http.Request) (*graphql.RawParams, *refusal) {
+	read := readBody
+	if r.Method == http.MethodGet {
+		read = readURL
+	}
+	params, refused := read(r)
+	if refused != nil {
+		return nil, refused
+	}
+	params.Headers = r.Header
+	return params, nil
+}
+
 // readBody reads one JSON object. The parser refuses repeated names at any depth, text that is not UTF-8 and anything behind
 // the object; names are compared letter by letter.
 func readBody(r *http.Request) (*graphql.RawParams, *refusal) {

@@ -4,15 +4,18 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// The two media types of an answer.
+// The media types of an answer.
 const (
 	// typeJSON is the older one. Its clients look for errors in the body, so a refused document is 200.
 	typeJSON = "application/json"
 	// typeResponse is GraphQL's own (GraphQL over HTTP, section "Media types"). Its statuses mean what they say.
 	typeResponse = "application/graphql-response+json"
+	// typeEvents is for a stream of answers (HTML standard, section "Server-sent events").
+	typeEvents = "text/event-stream"
 )
 
 // A refusal is a request that was not executed: what is told, and with which status.
@@ -45,7 +48,19 @@ var (
 	}
 	refusedAccept = refusal{
 		http.StatusNotAcceptable, "NOT_ACCEPTABLE",
-		"The answer is application/graphql-response+json or application/json.",
+		"The answer is application/graphql-response+json, application/json or text/event-stream.",
+	}
+	refusedStream = refusal{
+		http.StatusBadRequest, "BAD_REQUEST",
+		"A subscription is answered with Accept: text/event-stream, or over a WebSocket with the subprotocol graphql-transport-ws.",
+	}
+	refusedHandshake = refusal{
+		http.StatusBadRequest, "BAD_REQUEST",
+		"The WebSocket handshake is not one of RFC 6455.",
+	}
+	refusedTooMany = refusal{
+		http.StatusTooManyRequests, codeTooMany,
+		tooManyStreams,
 	}
 	refusedSize = refusal{
 		http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE",
@@ -80,6 +95,14 @@ const (
 // write sends the refusal in the form of a GraphQL answer.
 func (f refusal) write(w http.ResponseWriter, mediaType string) {
 	writeAnswer(w, mediaType, f.status, errorsOnly{Errors: gqlerror.List{fixedError(f.code, f.message)}})
+}
+
+// answerOf leaves out the data of an answer that has none, because nothing was executed.
+func answerOf(response *graphql.Response) any {
+	if response.Data == nil {
+		return errorsOnly{Errors: response.Errors}
+	}
+	return response
 }
 
 // errorsOnly is an answer without execution. It has no data member at all (GraphQL specification, "Response Format").

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
@@ -15,6 +16,7 @@ type Limiter interface {
 // Resolver holds what the resolvers call.
 type Resolver struct {
 	service *job.Service
+	feed    *feed.Hub
 	limiter Limiter
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"fencepost/graph/generated"
 	"fencepost/graph/model"
+	"fencepost/internal/auth"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
@@ -124,6 +126,43 @@ func (r *queryResolver) Node(ctx context.Context, id string) (model.Node, error)
 	return j, nil
 }
 
+func (r *subscriptionResolver) JobChanged(ctx context.Context, jobRecordID string) (<-chan *model.Job, error) {
+	owner, _ := auth.Owner(ctx)
+	j, err := r.service.Get(ctx, owner, jobRecordID)
+	if err != nil {
+		return nil, err
+	}
+	return feed.Follow(ctx, r.feed, feed.Subject[*model.Job]{
+		Owner: owner,
+		ID:    j.ID,
+		Read: func(ctx context.Context) (*model.Job, error) {
+			j, err := r.service.Get(ctx, owner, jobRecordID)
+			return toJob(j), err
+		},
+		Final: func(j *model.Job) bool { return j.Record.Status.Terminal() },
+	})
+}
+
+func (r *subscriptionResolver) LineageChanged(ctx context.Context, jobRecordID string) (<-chan *model.Lineage, error) {
+	owner, _ := auth.Owner(ctx)
+	j, err := r.service.Get(ctx, owner, jobRecordID)
+	if err != nil {
+		return nil, err
+	}
+	return feed.Follow(ctx, r.feed, feed.Subject[*model.Lineage]{
+		Owner: owner,
+		ID:    j.RootID(),
+		Read: func(ctx context.Context) (*model.Lineage, error) {
+			l, err := r.service.Lineage(ctx, owner, jobRecordID)
+			if err != nil {
+				return nil, err
+			}
+			return toLineage(l), nil
+		},
+		Final: func(l *model.Lineage) bool { return !active(l.Record) },
+	})
+}
+
 func (r *Resolver) Job() generated.JobResolver { return &jobResolver{r} }
 
 func (r *Resolver) Lineage() generated.LineageResolver { return &lineageResolver{r} }
@@ -132,9 +171,12 @@ func (r *Resolver) Mutation() generated.MutationResolver { return &mutationResol
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
+func (r *Resolver) Subscription() generated.SubscriptionResolver { return &subscriptionResolver{r} }
+
 type (
-	jobResolver      struct{ *Resolver }
-	lineageResolver  struct{ *Resolver }
-	mutationResolver struct{ *Resolver }
-	queryResolver    struct{ *Resolver }
+	jobResolver          struct{ *Resolver }
+	lineageResolver      struct{ *Resolver }
+	mutationResolver     struct{ *Resolver }
+	queryResolver        struct{ *Resolver }
+	subscriptionResolver struct{ *Resolver }
 )

@@ -97,10 +97,14 @@ func scopeEachMutation(service *job.Service) graphql.RootFieldMiddleware {
 	}
 }
 
-// limitTime bounds the time of an answer.
+// limitTime bounds the time of an answer. A subscription takes as long as what it follows, and reads the database in calls
+// that the store bounds.
 func limitTime(timeout time.Duration) graphql.OperationMiddleware {
 	return func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		respond := next(ctx)
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
+			return respond
+		}
 		return func(ctx context.Context) *graphql.Response {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()

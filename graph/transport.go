@@ -21,16 +21,11 @@ func (httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Gra
 		refusedAccept.write(w, typeJSON)
 		return
 	}
-	read := readBody
-	if r.Method == http.MethodGet {
-		read = readURL
-	}
-	params, refused := read(r)
+	params, refused := readParams(r)
 	if refused != nil {
 		refused.write(w, mediaType)
 		return
 	}
-	params.Headers = r.Header
 	execute(w, r, exec, params, mediaType)
 }
 
@@ -42,13 +37,27 @@ func execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor,
 		writeAnswer(w, mediaType, statusOf(mediaType, documentRefused), errorsOnly{Errors: response.Errors})
 		return
 	}
-	if op.Operation.Operation == ast.Mutation && r.Method == http.MethodGet {
-		w.Header().Set("Allow", http.MethodPost)
-		refusedMethod.write(w, mediaType)
+	if changesByGet(r, op) {
+		refuseGet(w, mediaType)
+		return
+	}
+	if op.Operation.Operation == ast.Subscription {
+		refusedStream.write(w, mediaType)
 		return
 	}
 	respond, ctx := exec.DispatchOperation(ctx, op)
 	if response := respond(ctx); response != nil { // nil when the client has gone
 		writeAnswer(w, mediaType, statusOf(mediaType, executed), response)
 	}
+}
+
+// changesByGet reports whether a request must not be executed because a mere link can make it (GraphQL over HTTP, section
+// "GET").
+func changesByGet(r *http.Request, op *graphql.OperationContext) bool {
+	return r.Method == http.MethodGet && op.Operation.Operation == ast.Mutation
+}
+
+func refuseGet(w http.ResponseWriter, mediaType string) {
+	w.Header().Set("Allow", http.MethodPost)
+	refusedMethod.write(w, mediaType)
 }

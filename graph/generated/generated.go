@@ -35,6 +35,7 @@ type ResolverRoot interface {
 	Lineage() LineageResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
+	Subscription() SubscriptionResolver
 }
 
 type DirectiveRoot struct {
@@ -144,6 +145,11 @@ type ComplexityRoot struct {
 		IdempotencyReplayed func(childComplexity int) int
 		Job                 func(childComplexity int) int
 	}
+
+	Subscription struct {
+		JobChanged     func(childComplexity int, jobRecordID string) int
+		LineageChanged func(childComplexity int, jobRecordID string) int
+	}
 }
 
 // endregion ***************************** api!.gotpl *****************************
@@ -175,6 +181,10 @@ type QueryResolver interface {
 	Lineage(ctx context.Context, jobRecordID string) (*model.Lineage, error)
 	JobStatusCounts(ctx context.Context, filter *model.JobFilter) ([]*model.JobStatusCount, error)
 	Node(ctx context.Context, id string) (model.Node, error)
+}
+type SubscriptionResolver interface {
+	JobChanged(ctx context.Context, jobRecordID string) (<-chan *model.Job, error)
+	LineageChanged(ctx context.Context, jobRecordID string) (<-chan *model.Lineage, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -648,6 +658,29 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SubmitJobSuccess.Job(childComplexity), true
 
+	case "Subscription.jobChanged":
+		if e.ComplexityRoot.Subscription.JobChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_jobChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.JobChanged(childComplexity, args["jobRecordId"].(string)), true
+	case "Subscription.lineageChanged":
+		if e.ComplexityRoot.Subscription.LineageChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_lineageChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.LineageChanged(childComplexity, args["jobRecordId"].(string)), true
+
 	}
 	return 0, false
 }
@@ -705,6 +738,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithLazyInputUnmarshalerIndex(ctx, inputUnmarshalers)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -804,6 +854,28 @@ type Mutation {
     "What to replay."
     input: ReplayJobInput!
   ): ReplayJobResult!
+}
+
+"""
+What can be watched, over server-sent events or a WebSocket. Each stream begins with the present state, goes on with every
+change, and completes by itself once nothing can change any more. Of states that follow each other closely, the ones in
+between may be left out; the last one never is.
+"""
+type Subscription {
+  """
+  One job, until it is in a final status. When there is no such job, the only thing that comes is an error with the code
+  ` + "`" + `NOT_FOUND` + "`" + `: a malformed id, an absent job and another owner's job look alike.
+  """
+  jobChanged(
+    "The id of the job: a UUID in lower case with dashes."
+    jobRecordId: ID!
+  ): Job!
+
+  "The family of a job, until no job of it is pending or running. Without such a job it is the same error as ` + "`" + `jobChanged` + "`" + `."
+  lineageChanged(
+    "The id of any job of the family: a UUID in lower case with dashes."
+    jobRecordId: ID!
+  ): Lineage!
 }
 
 "An object with an id that is unique everywhere."
@@ -1636,6 +1708,34 @@ func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_jobChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "jobRecordId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobRecordId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_lineageChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "jobRecordId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobRecordId"] = arg0
 	return args, nil
 }
 
@@ -3654,6 +3754,94 @@ func (ec *executionContext) _SubmitJobSuccess_idempotencyReplayed(ctx context.Co
 }
 func (ec *executionContext) fieldContext_SubmitJobSuccess_idempotencyReplayed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SubmitJobSuccess", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _Subscription_jobChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_jobChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().JobChanged(ctx, fc.Args["jobRecordId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Job) graphql.Marshaler {
+			return ec.marshalNJob2ᚖfencepostᚋgraphᚋmodelᚐJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_jobChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Job(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_jobChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_lineageChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_lineageChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().LineageChanged(ctx, fc.Args["jobRecordId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Lineage) graphql.Marshaler {
+			return ec.marshalNLineage2ᚖfencepostᚋgraphᚋmodelᚐLineage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_lineageChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lineage(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_lineageChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) ___Directive_name(ctx context.Context, field graphql.CollectedField, obj *introspection.Directive) (ret graphql.Marshaler) {
@@ -5799,6 +5987,28 @@ func (ec *executionContext) _SubmitJobSuccess(ctx context.Context, sel ast.Selec
 	}
 
 	return out
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "jobChanged":
+		return ec._Subscription_jobChanged(ctx, fields[0])
+	case "lineageChanged":
+		return ec._Subscription_lineageChanged(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var __DirectiveImplementors = []string{"__Directive"}
