@@ -253,8 +253,8 @@ func allStatements() []planned {
 }
 
 func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
-	w := newWorld(t)
-	p := newPlanner(w)
+	t.Parallel()
+	p := newPlanner(newWorld(t))
 	type trial struct {
 		planned
 		mode string
