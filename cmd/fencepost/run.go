@@ -56,7 +56,7 @@ Every setting can be given as a flag or as the environment variable that its hel
 	root.SetOut(sh.stdout)
 	root.SetErr(sh.stderr)
 	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newUsersCommand(sh), newJobCommand(sh),
-		newManCommand(), newVersionCommand())
+		newHealthCommand(), newManCommand(), newVersionCommand())
 	describeEnvironment(root)
 	return root
 }

@@ -20,8 +20,11 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// version is the tag or revision that the program was built from, as the Go tool recorded it.
+// release is the tag of a released program. The linker sets it (scripts/build.sh).
+var release string
+
+// version is the tag or revision that the program was built from: a release's own, else what the Go tool recorded.
 func version() string {
 	info, _ := debug.ReadBuildInfo() // always there in a program built with modules
-	return cmp.Or(info.Main.Version, "(devel)")
+	return cmp.Or(release, info.Main.Version, "(devel)")
 }
