@@ -11,6 +11,7 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 # Statement coverage is counted over the hand-written packages, whichever package's tests run a statement.
 HAND_WRITTEN = $(shell go list ./... | grep -v -e /graph/generated -e /graph/model -e /internal/pgtest | paste -sd,)
 TEST_FLAGS ?=
+VERSION ?= dev
 
 .PHONY: help
 help: ## list the targets
@@ -36,6 +37,14 @@ test: ## run all tests on real PostgreSQL with the race detector, and demand ful
 mutations: ## remove each guard from a copy of the code and demand that a test notices (only some: make mutations ARGS="claim")
 	@scripts/setup.sh postgres
 	@scripts/mutations.sh $(ARGS)
+
+.PHONY: image
+image: ## build the container image fencepost:VERSION (make image VERSION=v1.2.3; by default "dev")
+	docker build --build-arg VERSION=$(VERSION) --tag fencepost:$(VERSION) .
+
+.PHONY: release
+release: ## make the archives, bills of materials and checksums of the tagged commit in dist/
+	scripts/release.sh
 
 .PHONY: cover
 cover: ## show the coverage of the latest test run in a browser
