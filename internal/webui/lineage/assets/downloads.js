@@ -4,6 +4,7 @@ import { ask } from './api.js';
 export async function saveSVG(svg, name) {
   const response = await fetch('/lineage/assets/picture.css');
   const copy = svg.cloneNode(true);
+  copy.removeAttribute('style'); // it fits the picture to the page
   const style = document.createElementNS(copy.namespaceURI, 'style');
   style.textContent = await response.text();
   copy.prepend(style);
