@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"fencepost/graph"
 	"fencepost/internal/auth"
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
@@ -65,7 +67,7 @@ func (s *server) handler() http.Handler {
 	restDoor := rest.New(rest.Config{
 		Service: s.service, Authenticator: users, Limiter: limiter, Ready: func(context.Context) error { return nil },
 	})
-	graphDoor := graph.NewHandler(graph.Config{Service: s.service, Limiter: limiter, Introspection: true})
+	graphDoor := graph.NewHandler(graph.Config{Service: s.service, Limiter: limiter, Feed: s.listen(), Introspection: true})
 	pages := webui.New()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
@@ -77,6 +79,16 @@ func (s *server) handler() http.Handler {
 			restDoor.ServeHTTP(w, r)
 		}
 	})
+}
+
+// listen starts to pass on the notices of the database.
+func (s *server) listen() *feed.Hub {
+	hub := feed.New(feed.Config{Limits: feed.Limits{PerOwner: 100, Total: 100}})
+	ctx, stop := context.WithCancel(context.Background())
+	var listener sync.WaitGroup
+	listener.Go(func() { s.store.Listen(ctx, hub.Notify) })
+	s.Cleanup(func() { stop(); listener.Wait() })
+	return hub
 }
 
 // silent is an observer without interest in what happens.
