@@ -11,6 +11,9 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 # Statement coverage is counted over the hand-written packages, whichever package's tests run a statement.
 HAND_WRITTEN = $(shell go list ./... | grep -v -e /graph/generated -e /graph/model -e /internal/pgtest | paste -sd,)
 TEST_FLAGS ?=
+
+# What Go tests run with Node.js.
+NODE_MODULES := $(patsubst %,%/node_modules/.package-lock.json,graph/conformance internal/webui/browsertest)
 VERSION ?= dev
 
 .PHONY: help
@@ -28,10 +31,14 @@ run: build ## serve with a private PostgreSQL on http://127.0.0.1:8080 (more fla
 
 .PHONY: test
 test: ## run all tests on real PostgreSQL with the race detector, and demand full statement coverage
-	@scripts/setup.sh postgres compiler node session
+	@scripts/setup.sh postgres compiler node browser session
+	@$(MAKE) --no-print-directory $(NODE_MODULES)
 	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./... | \
 	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund
 
 .PHONY: mutations
 mutations: ## remove each guard from a copy of the code and demand that a test notices (only some: make mutations ARGS="claim")
@@ -53,6 +60,10 @@ cover: ## show the coverage of the latest test run in a browser
 .PHONY: generate
 generate: ## regenerate the code that comes from schema.graphqls
 	go generate ./...
+
+.PHONY: web
+web: ## build the playground's pages anew, which are committed so that a build needs no Node.js
+	cd internal/webui/playground && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## format the code

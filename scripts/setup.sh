@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
-# compiler, for Go's race detector), "node" (Node.js and npm) and "session" (what the README's session uses). As root on
-# Debian and its relatives it installs what is missing; anywhere else it says what to install.
+# compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages) and
+# "session" (what the README's session uses). As root on Debian and its relatives it installs what is missing; anywhere
+# else it says what to install.
 #   scripts/setup.sh postgres compiler
 set -euo pipefail
 
@@ -17,6 +18,8 @@ have_postgres() {
 have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
 
 have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
+
+have_browser() { command -v chromium >/dev/null; }
 
 have_session() { command -v curl >/dev/null && command -v jq >/dev/null; }
 
@@ -49,6 +52,7 @@ for need in "$@"; do
     postgres) have_postgres || install_postgres ;;
     compiler) have_compiler || install "a C compiler" gcc libc6-dev ;;
     node) have_node || install "Node.js and npm" nodejs npm ;;
+    browser) have_browser || install "Chromium" chromium ;;
     session) have_session || install "curl and jq" curl jq ;;
     *) echo "setup.sh: unknown need $need" >&2; exit 2 ;;
   esac
