@@ -30,6 +30,11 @@ const (
 	codeInternal    = "INTERNAL"
 )
 
+// ErrorCodes are the codes of errors in the answer to an operation, without those of problems.
+var ErrorCodes = []string{
+	codeSyntax, codeValidation, codeInput, codeTooComplex, codeNotFound, codeTooMany, codeUnavailable, codeTimeout, codeInternal,
+}
+
 // limitedError is the refusal of a write that the limiter did not allow.
 type limitedError struct {
 	*job.Problem
@@ -40,14 +45,16 @@ type limitedError struct {
 const undecidedWait = time.Second
 
 // toProblem makes an expected refusal of a write the Problem of its result. What is no refusal stays an error.
-func toProblem(err error) (*model.Problem, error) {
+func toProblem(ctx context.Context, err error) (*model.Problem, error) {
 	if limited, ok := errors.AsType[limitedError](err); ok {
+		noteProblem(ctx, limited.Code)
 		return newProblem(limited.Problem, limited.wait), nil
 	}
 	p, ok := errors.AsType[*job.Problem](err)
 	if !ok {
 		return nil, err
 	}
+	noteProblem(ctx, p.Code)
 	switch p.Code {
 	case job.CodeSubmissionInProgress, job.CodeCancellationInProgress, job.CodeReplayInProgress, job.CodeDatabaseUnavailable:
 		return newProblem(p, undecidedWait), nil

@@ -41,6 +41,8 @@ type Config struct {
 	Introspection bool
 	// Timeout bounds one query or mutation; 0 means 10 seconds.
 	Timeout time.Duration
+	// Observer is told of each operation; nil means that nobody is.
+	Observer Observer
 	// Log receives what went wrong inside; nil means the default logger.
 	Log *slog.Logger
 }
@@ -54,6 +56,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ClientTimeout == 0 {
 		c.ClientTimeout = 10 * time.Second
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -83,7 +88,9 @@ func newServer(c Config) *handler.Server {
 	server.SetErrorPresenter(errors.present)
 	server.SetRecoverFunc(recovered)
 	server.Use(admission{schema: schema})
+	server.AroundOperations(observeOperations(c.Observer))
 	server.AroundOperations(limitTime(c.Timeout))
+	server.AroundResponses(observeRefusals(c.Observer))
 	server.AroundResponses(capErrors)
 	server.AroundResponses(scopeEachAnswer(c.Service))
 	server.AroundRootFields(scopeEachMutation(c.Service))

@@ -70,7 +70,7 @@ func (r *mutationResolver) SubmitJob(ctx context.Context, input model.SubmitJobI
 			return r.service.Submit(ctx, owner, key, []byte(input.RequestPayload))
 		})
 	if err != nil {
-		return toProblem(err)
+		return toProblem(ctx, err)
 	}
 	return &model.SubmitJobSuccess{Job: toJob(accepted.Job), IdempotencyReplayed: accepted.Replayed}, nil
 }
@@ -81,7 +81,7 @@ func (r *mutationResolver) CancelJob(ctx context.Context, input model.CancelJobI
 			return r.service.Cancel(ctx, owner, input.JobRecordID, key)
 		})
 	if err != nil {
-		return toProblem(err)
+		return toProblem(ctx, err)
 	}
 	return &model.CancelJobSuccess{Job: toJob(accepted.Job), IdempotencyReplayed: accepted.Replayed}, nil
 }
@@ -92,7 +92,7 @@ func (r *mutationResolver) ReplayJob(ctx context.Context, input model.ReplayJobI
 			return r.service.Replay(ctx, owner, input.SourceJobRecordID, key, []byte(input.RequestPayload))
 		})
 	if err != nil {
-		return toProblem(err)
+		return toProblem(ctx, err)
 	}
 	return &model.ReplayJobSuccess{Job: toJob(accepted.Job), IdempotencyReplayed: accepted.Replayed}, nil
 }

@@ -64,3 +64,16 @@ func newHistograms(name, help string, buckets []float64, labels ...label) *prome
 func newHistogram(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// gauge and count make the value of a metric that is asked for at each scrape.
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func count(d *prometheus.Desc, value float64) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value)
+}

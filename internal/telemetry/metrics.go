@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 var (
 	requestSeconds   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	executionSeconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
+	operationSeconds = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60, 600, 3600}
 	queueSeconds     = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200, 86400}
 	claimSizes       = []float64{1, 2, 5, 10, 20, 50, 100, 200}
 	generations      = []float64{0, 1, 2, 5, 10, 20, 50, job.MaxGeneration}
@@ -29,7 +31,9 @@ type Metrics struct {
 	jobsEnded         *prometheus.CounterVec
 	jobsCreated       *prometheus.CounterVec
 	generation        prometheus.Histogram
+	failures          *prometheus.CounterVec
 	idempotentReplays *prometheus.CounterVec
+	rateLimited       *prometheus.CounterVec
 	outcomes          *prometheus.CounterVec
 	execution         prometheus.Histogram
 	queueWait         prometheus.Histogram
@@ -48,6 +52,7 @@ var (
 func NewMetrics(patterns ...string) *Metrics {
 	route := labelOf("route", patterns...)
 	status := labelOf("status", "2xx", "3xx", "4xx", "5xx")
+	operation := labelOf("operation", job.OperationSubmit, job.OperationCancel, job.OperationReplay)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		routes:   newRoutes(patterns),
@@ -56,9 +61,13 @@ func NewMetrics(patterns ...string) *Metrics {
 		jobsCreated: newCounter("fencepost_jobs_created_total", "Jobs accepted: roots are submitted, replays derived.",
 			labelOf("kind", "root", "replay")),
 		generation: newHistogram("fencepost_lineage_generation", "Generation of each new job; 0 is a root.", generations),
+		failures: newCounter("fencepost_job_failures_total", "Jobs that this process made FAILED, by the reason.",
+			labelOf("code", job.FailureTargetUnavailable, job.FailureTarget, job.FailureIntegrity,
+				job.FailureAttemptsExhausted, job.FailureInternal)),
 		idempotentReplays: newCounter("fencepost_idempotent_replays_total",
 			"Writes that were answered from an earlier one under the same key.",
-			labelOf("operation", job.OperationSubmit, job.OperationCancel, job.OperationReplay)),
+			operation),
+		rateLimited: newCounter("fencepost_rate_limited_total", "Writes refused because their owner made too many.", operation),
 		outcomes: newCounter("fencepost_worker_outcomes_total", "Claims and executions by how they went.",
 			labelOf("outcome", worker.Outcomes...)),
 		execution: newHistogram("fencepost_worker_execution_seconds", "Duration of one execution.", executionSeconds),
@@ -71,8 +80,9 @@ func NewMetrics(patterns ...string) *Metrics {
 			route, status),
 	}
 	m.registry.MustRegister(
-		m.jobsEnded, m.jobsCreated, m.generation, m.idempotentReplays, m.outcomes, m.execution, m.queueWait, m.claimBatch,
-		m.requests, m.requestDuration, collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		m.jobsEnded, m.jobsCreated, m.generation, m.failures, m.idempotentReplays, m.rateLimited, m.outcomes, m.execution,
+		m.queueWait, m.claimBatch, m.requests, m.requestDuration,
+		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -113,8 +123,14 @@ func (m *Metrics) JobCreated(generation int) {
 // Outcome counts how a claim or an execution went.
 func (m *Metrics) Outcome(outcome worker.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
 
-// ExecutionTook observes the duration of an execution.
-func (m *Metrics) ExecutionTook(d time.Duration) { m.execution.Observe(d.Seconds()) }
+// JobFailed counts why a job failed.
+func (m *Metrics) JobFailed(code job.FailureCode) { m.failures.WithLabelValues(string(code)).Inc() }
+
+// ExecutionBegan times an execution.
+func (m *Metrics) ExecutionBegan(ctx context.Context) (_ context.Context, end func(worker.Outcome)) {
+	began := time.Now()
+	return ctx, func(worker.Outcome) { m.execution.Observe(time.Since(began).Seconds()) }
+}
 
 // QueueWait observes how long a job that was due waited for its claim.
 func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }

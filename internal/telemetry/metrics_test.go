@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/ratelimit"
 	"fencepost/internal/worker"
 )
 
@@ -27,6 +29,7 @@ func TestObserversCountWhatTheyAreTold(t *testing.T) {
 	m.JobCreated(0)
 	m.JobCreated(7)
 	m.JobCreated(8)
+	m.JobFailed(job.FailureIntegrity)
 	m.Outcome(worker.OutcomeStale)
 
 	require.InDelta(t, 1, testutil.ToFloat64(m.jobsEnded.WithLabelValues("CANCELLED")), 0)
@@ -34,6 +37,7 @@ func TestObserversCountWhatTheyAreTold(t *testing.T) {
 	require.InDelta(t, 1, testutil.ToFloat64(m.idempotentReplays.WithLabelValues("replay")), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.jobsCreated.WithLabelValues("root")), 0)
 	require.InDelta(t, 2, testutil.ToFloat64(m.jobsCreated.WithLabelValues("replay")), 0)
+	require.InDelta(t, 1, testutil.ToFloat64(m.failures.WithLabelValues("etl_job_integrity_failure")), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.outcomes.WithLabelValues("stale")), 0)
 }
 
@@ -41,13 +45,11 @@ func TestHistogramsObserveSecondsAndCounts(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics()
 	m.JobCreated(7)
-	m.ExecutionTook(1500 * time.Millisecond)
 	m.QueueWait(250 * time.Millisecond)
 	m.ClaimBatch(12)
 
 	for name, want := range map[string]float64{
 		"fencepost_lineage_generation":        7,
-		"fencepost_worker_execution_seconds":  1.5,
 		"fencepost_worker_queue_wait_seconds": .25,
 		"fencepost_worker_claim_batch_jobs":   12,
 	} {
@@ -57,18 +59,57 @@ func TestHistogramsObserveSecondsAndCounts(t *testing.T) {
 	}
 }
 
+func TestExecutionsAndOperationsAreTimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMetrics()
+		_, ended := m.ExecutionBegan(t.Context())
+		_, answered := m.GraphQL("BUSY").OperationBegan(t.Context(), "query")
+		advance(1500 * time.Millisecond)
+		ended(worker.OutcomeSucceeded)
+		answered("BUSY")
+		execution := family(t, m, "fencepost_worker_execution_seconds").GetMetric()[0].GetHistogram()
+		require.InDelta(t, 1.5, execution.GetSampleSum(), 0)
+		for _, operation := range family(t, m, "fencepost_graphql_operation_seconds").GetMetric() {
+			if operation.GetLabel()[0].GetValue() == "BUSY" {
+				require.InDelta(t, 1.5, operation.GetHistogram().GetSampleSum(), 0)
+				return
+			}
+		}
+		require.Fail(t, "the operation was not counted by its code")
+	})
+}
+
+func TestRefusalsOfTheLimiterAreCounted(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics()
+	l := m.CountRefusals(ratelimit.New(ratelimit.Rates{Replay: 1}, func() time.Time { return time.Unix(0, 0) }))
+	owner := job.OwnerOf("ann")
+	for range 3 {
+		l.Allow(owner, job.OperationReplay)
+		l.Allow(owner, job.OperationSubmit)
+	}
+	wait, ok := l.Allow(owner, job.OperationReplay)
+	require.False(t, ok)
+	require.Equal(t, time.Second, wait)
+	require.InDelta(t, 3, testutil.ToFloat64(m.rateLimited.WithLabelValues("replay")), 0)
+	require.InDelta(t, 0, testutil.ToFloat64(m.rateLimited.WithLabelValues("submit")), 0)
+}
+
 // Every label value in the registry must be on this list, whatever was observed. A new label must be added here, with all
 // of its values.
 func TestEveryLabelIsFinite(t *testing.T) {
 	t.Parallel()
-	codes := []string{"", other}
+	codes := []string{"", other, "etl_target_unavailable", "etl_target_failure", "etl_job_integrity_failure",
+		"etl_worker_attempts_exhausted", "BAD_USER_INPUT"}
 	for _, d := range job.Definitions() {
 		codes = append(codes, string(d.Code))
 	}
-	statuses := []string{"SUCCEEDED", "FAILED", "CANCELLED", "2xx", "3xx", "4xx", "5xx", other}
+	statuses := []string{"PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "2xx", "3xx", "4xx", "5xx", other}
 	allowed := map[string][]string{
 		"status":    statuses,
-		"kind":      {"root", "replay"},
+		"kind":      {"root", "replay", "query", "mutation", "subscription", "none", other},
+		"state":     {"acquired", "idle"},
 		"operation": {"submit", "cancel", "replay", other},
 		"outcome": {
 			"idle", "claimed", "succeeded", "retried", "failed", "stale", "cancelled", "abandoned", other,
@@ -78,6 +119,7 @@ func TestEveryLabelIsFinite(t *testing.T) {
 		"code":   codes,
 	}
 	m := NewMetrics(jobRoute)
+	watch(m)
 	observeHostile(m)
 
 	families, err := m.registry.Gather()
@@ -100,7 +142,10 @@ func TestEveryLabelIsFinite(t *testing.T) {
 }
 
 func observeHostile(m *Metrics) {
+	_, end := m.GraphQL("BAD_USER_INPUT").OperationBegan(context.Background(), "x")
+	end("x")
 	m.JobEnded("x' OR 1=1")
+	m.JobFailed("x")
 	m.IdempotentReplay("x")
 	m.Outcome("x")
 	hostile := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,6 +159,7 @@ func observeHostile(m *Metrics) {
 func TestMetricNamesFollowTheConventions(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics(jobRoute)
+	watch(m)
 	observeHostile(m)
 	problems, err := testutil.GatherAndLint(m.registry)
 	require.NoError(t, err)

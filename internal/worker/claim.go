@@ -76,6 +76,7 @@ func (w *Worker) logClaim(err error) {
 func (w *Worker) observeClaim(c Claimed) {
 	for range c.Exhausted {
 		w.observer.JobEnded(job.StatusFailed)
+		w.observer.JobFailed(job.FailureAttemptsExhausted)
 		w.logOutcome(OutcomeFailed, job.FailureAttemptsExhausted)
 	}
 	if len(c.Leases) == 0 {

@@ -118,6 +118,7 @@ func TestClaimThatFindsAttemptsUsedUpFailsTheJobsAndGoesOn(t *testing.T) {
 	for _, id := range exhausted {
 		require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
 	}
+	require.Equal(t, []job.FailureCode{job.FailureAttemptsExhausted, job.FailureAttemptsExhausted}, drained(b.observed.failures))
 	require.Equal(t, 2, strings.Count(b.logs.String(), "outcome=failed code=etl_worker_attempts_exhausted"))
 }
 

@@ -44,12 +44,14 @@ func (w *Worker) release(e *execution) {
 }
 
 func (w *Worker) run(ctx context.Context, l Lease) {
-	began := time.Now()
-	err := w.execute(ctx, l)
-	w.observer.ExecutionTook(time.Since(began))
-	outcome, code := w.conclude(ctx, l, err)
+	ctx, end := w.observer.ExecutionBegan(ctx)
+	outcome, code := w.conclude(ctx, l, w.execute(ctx, l))
+	end(outcome)
 	if status, ended := terminal[outcome]; ended {
 		w.observer.JobEnded(status)
+	}
+	if outcome == OutcomeFailed {
+		w.observer.JobFailed(code)
 	}
 	w.observer.Outcome(outcome)
 	w.logOutcome(outcome, code)

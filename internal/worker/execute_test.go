@@ -26,7 +26,7 @@ func TestJobThatLoadsSucceedsAndIsCountedOnce(t *testing.T) {
 	require.Equal(t, job.StatusSucceeded, b.job(id).Status)
 	require.Equal(t, 1, b.effects())
 	require.Equal(t, []int{1}, drained(b.observed.batches))
-	require.Len(t, drained(b.observed.executions), 1)
+	require.Equal(t, []worker.Outcome{worker.OutcomeSucceeded}, drained(b.observed.executions))
 	waits := drained(b.observed.waits)
 	require.Len(t, waits, 1)
 	require.Positive(t, waits[0])
@@ -64,6 +64,7 @@ func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
+	require.Equal(t, job.FailureAttemptsExhausted, next(t, b.observed.failures))
 }
 
 func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
@@ -75,6 +76,7 @@ func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
+	require.Equal(t, job.FailureTarget, next(t, b.observed.failures))
 	require.Contains(t, b.logs.String(), "outcome=failed code=etl_target_failure")
 	require.NotContains(t, b.logs.String(), "secret")
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"time"
 
 	"fencepost/internal/job"
@@ -40,10 +41,13 @@ var Outcomes = []Outcome{
 type Observer interface {
 	// JobEnded is called once for each job that this process made SUCCEEDED or FAILED.
 	JobEnded(status job.Status)
+	// JobFailed is called beside JobEnded for each job that this process made FAILED, with the reason.
+	JobFailed(code job.FailureCode)
 	// Outcome is called for each claim that found nothing, each lease, and each end of an execution.
 	Outcome(outcome Outcome)
-	// ExecutionTook is called with the duration of each execution.
-	ExecutionTook(d time.Duration)
+	// ExecutionBegan is called at the start of each execution. The execution runs in the context that it returns, and calls
+	// end once, with its outcome.
+	ExecutionBegan(ctx context.Context) (_ context.Context, end func(Outcome))
 	// QueueWait is called for each lease with the time between the moment that the job was due and the claim.
 	QueueWait(d time.Duration)
 	// ClaimBatch is called with the number of leases of each claim that found some.

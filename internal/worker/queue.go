@@ -89,6 +89,18 @@ type Queue interface {
 	Fail(ctx context.Context, l Lease, code job.FailureCode) error
 }
 
+// Backlog is what there is to do for all workers together.
+type Backlog struct {
+	// Pending and Running count the jobs in these statuses, and Expired those of the running ones whose lease has ended.
+	// Each stops at [MaxBacklogCount], so that looking costs little however much there is.
+	Pending, Running, Expired int
+	// OldestDue is how long the pending job that is due for longest has been waiting; 0 when none is due.
+	OldestDue time.Duration
+}
+
+// MaxBacklogCount is the highest count of a [Backlog].
+const MaxBacklogCount = 100_000
+
 // Notice is a hint that a job's status changed. Notices may be lost or repeated; they never decide anything. The zero
 // Notice says that some may have been missed.
 type Notice struct {

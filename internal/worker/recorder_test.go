@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"bytes"
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,8 @@ import (
 type recorder struct {
 	outcomes   chan worker.Outcome
 	ended      chan job.Status
-	executions chan time.Duration
+	failures   chan job.FailureCode
+	executions chan worker.Outcome
 	waits      chan time.Duration
 	batches    chan int
 }
@@ -26,17 +28,22 @@ func newRecorder() *recorder {
 	return &recorder{
 		outcomes:   make(chan worker.Outcome, room),
 		ended:      make(chan job.Status, room),
-		executions: make(chan time.Duration, room),
+		failures:   make(chan job.FailureCode, room),
+		executions: make(chan worker.Outcome, room),
 		waits:      make(chan time.Duration, room),
 		batches:    make(chan int, room),
 	}
 }
 
-func (r *recorder) JobEnded(s job.Status)         { r.ended <- s }
-func (r *recorder) Outcome(o worker.Outcome)      { r.outcomes <- o }
-func (r *recorder) ExecutionTook(d time.Duration) { r.executions <- d }
-func (r *recorder) QueueWait(d time.Duration)     { r.waits <- d }
-func (r *recorder) ClaimBatch(n int)              { r.batches <- n }
+func (r *recorder) JobEnded(s job.Status)          { r.ended <- s }
+func (r *recorder) JobFailed(code job.FailureCode) { r.failures <- code }
+func (r *recorder) Outcome(o worker.Outcome)       { r.outcomes <- o }
+func (r *recorder) QueueWait(d time.Duration)      { r.waits <- d }
+func (r *recorder) ClaimBatch(n int)               { r.batches <- n }
+
+func (r *recorder) ExecutionBegan(ctx context.Context) (context.Context, func(worker.Outcome)) {
+	return ctx, func(o worker.Outcome) { r.executions <- o }
+}
 
 // expect fails unless the next outcomes, claims that found nothing aside, are these.
 func (r *recorder) expect(t *testing.T, want ...worker.Outcome) {

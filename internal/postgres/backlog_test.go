@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
+)
+
+func TestBacklogCountsWhatWaitsAndWhatRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.Equal(t, worker.Backlog{}, w.backlog())
+
+	w.submit()
+	w.submit()
+	w.submit()
+	w.claim()
+	w.expire(w.claim().JobID)
+	w.mustExec(`UPDATE etl_job_records SET next_attempt_at = now() - interval '1 hour' WHERE job_status = 'PENDING'`)
+	b := w.backlog()
+	require.InDelta(t, time.Hour, b.OldestDue, float64(time.Minute))
+	require.Equal(t, worker.Backlog{Pending: 1, Running: 2, Expired: 1, OldestDue: b.OldestDue}, b)
+}
+
+func TestJobThatWaitsForItsRetryIsNotDue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit()
+	require.NoError(t, w.store.Retry(t.Context(), w.claim(), time.Hour))
+	require.Equal(t, worker.Backlog{Pending: 1}, w.backlog())
+}
+
+func TestBacklogOfDatabaseThatIsGoneIsUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.pool.Close()
+	_, err := w.store.Backlog(t.Context())
+	require.Error(t, err)
+	require.NotErrorIs(t, err, job.ErrNotFound)
+}
+
+func (w *world) backlog() worker.Backlog {
+	w.Helper()
+	b, err := w.store.Backlog(w.Context())
+	require.NoError(w, err)
+	return b
+}
