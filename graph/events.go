@@ -57,10 +57,9 @@ type eventStream struct {
 	end     context.CancelFunc
 }
 
-// open begins a stream. The server's own timeouts are for requests that end soon.
+// open begins a stream.
 func (t eventTransport) open(w http.ResponseWriter, end context.CancelFunc) *eventStream {
 	s := &eventStream{w: w, control: http.NewResponseController(w), timeout: t.clientTimeout, end: end}
-	_ = s.control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", typeEvents+"; charset=utf-8")
 	w.Header().Set("X-Accel-Buffering", "no") // so that nginx passes on each event at once
 	s.write(comment)
@@ -92,7 +91,7 @@ func (s *eventStream) next(response *graphql.Response) {
 	s.write("event: next\ndata: " + string(answer) + "\n\n")
 }
 
-// write ends the stream when the client does not take what is written.
+// write ends the stream when the client does not take what is written. The server's own timeout is for whole answers.
 func (s *eventStream) write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

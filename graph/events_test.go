@@ -82,6 +82,23 @@ func TestASilentStreamShowsThatItLives(t *testing.T) {
 	}
 }
 
+func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
+	t.Parallel()
+	eachTransport(t, func(t *testing.T, subscribe follower) {
+		const timeout = 300 * time.Millisecond
+		s := newStreamServer(t)
+		id := s.newJob("a")
+		s.url = serve(t, s.handler, func(c *http.Server) { c.ReadTimeout, c.WriteTimeout = timeout, timeout })
+		changes := subscribe(s, jobQuery, object{"id": id})
+		changes.data()
+		<-time.After(3 * timeout) // which the system's clock measures
+		s.url = serve(t, s.handler)
+		s.cancel(id, "c")
+		require.Equal(t, "CANCELLED", changes.data("jobChanged", "status"))
+		changes.requireComplete()
+	})
+}
+
 func TestEventsBreakOffWithoutCompletionWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	closing := make(chan struct{})

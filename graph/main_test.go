@@ -42,6 +42,7 @@ var limits = job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}
 type server struct {
 	t       *testing.T
 	url     string
+	handler http.Handler
 	pool    *pgxpool.Pool
 	store   *postgres.Store
 	service *job.Service
@@ -72,14 +73,15 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 		c(&config)
 	}
 	s.feed = config.Feed
-	s.url = serve(t, graph.NewHandler(config))
+	s.handler = graph.NewHandler(config)
+	s.url = serve(t, s.handler)
 	return s
 }
 
 // serve puts a handler behind a stand-in for authentication that takes the header's word for it.
-func serve(t *testing.T, h http.Handler) string {
+func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("As") {
 		case "nobody":
 		case "bob":
@@ -89,6 +91,10 @@ func serve(t *testing.T, h http.Handler) string {
 		}
 		h.ServeHTTP(w, r)
 	}))
+	for _, c := range configure {
+		c(server.Config)
+	}
+	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL + "/graphql"
 }

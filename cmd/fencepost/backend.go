@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"fencepost/internal/feed"
 	"fencepost/internal/postgres"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -18,10 +19,12 @@ import (
 type backend struct {
 	pool  *pgxpool.Pool
 	store *postgres.Store
+	feed  *feed.Hub
 }
 
-// openBackend refuses a database that can't be reached, or whose schema this program doesn't know.
-func openBackend(ctx context.Context, url string, o databaseOptions) (*backend, error) {
+// openBackend refuses a database that can't be reached, or whose schema this program doesn't know. The limits are those of
+// what clients may follow.
+func openBackend(ctx context.Context, url string, o databaseOptions, streams feed.Limits) (*backend, error) {
 	config, err := o.storeConfig()
 	if err != nil {
 		return nil, err
@@ -34,7 +37,11 @@ func openBackend(ctx context.Context, url string, o databaseOptions) (*backend, 
 		pool.Close()
 		return nil, err
 	}
-	return &backend{pool: pool, store: postgres.NewStore(pool, config)}, nil
+	return &backend{
+		pool:  pool,
+		store: postgres.NewStore(pool, config),
+		feed:  feed.New(feed.Config{Limits: streams}),
+	}, nil
 }
 
 func (b *backend) close() {
@@ -42,18 +49,22 @@ func (b *backend) close() {
 	b.pool.Close()
 }
 
-// ready reports whether the database can be used now.
-func (b *backend) ready(ctx context.Context) error { return postgres.CheckSchema(ctx, b.pool) }
-
-// work runs jobs until ctx ends, and drains. It hears of cancellations until the last job has ended.
+// work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds
+// whoever follows a job.
 func (b *backend) work(ctx context.Context, cfg worker.Config, metrics *telemetry.Metrics, log *slog.Logger) error {
 	if cfg.Workers == 0 {
+		b.store.Listen(ctx, b.feed.Notify)
 		return nil
 	}
 	w := worker.New(b.store, cfg, metrics, log)
 	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var listener sync.WaitGroup
-	listener.Go(func() { b.store.Listen(listening, w.Notify) })
+	listener.Go(func() {
+		b.store.Listen(listening, func(n worker.Notice) {
+			w.Notify(n)
+			b.feed.Notify(n)
+		})
+	})
 	err := w.Run(ctx)
 	stop()
 	listener.Wait()

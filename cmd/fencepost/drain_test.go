@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/internal/feed"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -77,7 +78,7 @@ func TestRequestThatDoesNotFinishIsCutOffAtTheDrainTimeout(t *testing.T) {
 
 func TestServerIsNotReadyFromTheStopOn(t *testing.T) {
 	t.Parallel()
-	b, err := openBackend(t.Context(), pgtest.URL(t), databaseOptions{poolSize: 2, lockTimeout: time.Second})
+	b, err := openBackend(t.Context(), pgtest.URL(t), databaseOptions{poolSize: 2, lockTimeout: time.Second}, feed.Limits{})
 	require.NoError(t, err)
 	t.Cleanup(b.close)
 	stopping, stop := context.WithCancel(t.Context())

@@ -34,7 +34,8 @@ var routes = append([]string{
 	"/readyz",
 }, webui.Routes...)
 
-// handler joins the two doors over one service with the pages that use them. The readiness check fails from the moment that ctx ends.
+// handler joins the two doors over one service with the pages that use them. From the moment that ctx ends the readiness
+// check fails, and streams end.
 func (o *serveOptions) handler(
 	ctx context.Context, b *backend, usersFile string, metrics *telemetry.Metrics, log *slog.Logger,
 ) (http.Handler, error) {
@@ -56,6 +57,9 @@ func (o *serveOptions) handler(
 	graphDoor := graph.NewHandler(graph.Config{
 		Service:       service,
 		Limiter:       limiter,
+		Feed:          b.feed,
+		WebSockets:    o.requests.streams,
+		Closing:       ctx.Done(),
 		Introspection: o.requests.introspection,
 		Log:           log,
 	})

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 
@@ -87,6 +88,7 @@ type door struct {
 	server   *http.Server
 	listener net.Listener
 	secure   bool
+	running  sync.WaitGroup // requests, and WebSockets, which the server itself does not wait for
 }
 
 func openPublicDoor(ctx context.Context, o listenOptions, handler http.Handler) (*door, error) {
@@ -119,8 +121,9 @@ func openDoor(ctx context.Context, flag, address string, config *tls.Config, han
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	server := &http.Server{
-		Handler:           handler,
+	d := &door{listener: listener, secure: config != nil}
+	d.server = &http.Server{
+		Handler:           d.count(handler),
 		TLSConfig:         config,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
@@ -129,7 +132,16 @@ func openDoor(ctx context.Context, flag, address string, config *tls.Config, han
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          log.New(io.Discard, "", 0), // its lines quote clients
 	}
-	return &door{server: server, listener: listener, secure: config != nil}, nil
+	return d, nil
+}
+
+// count keeps track of what runs.
+func (d *door) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.running.Add(1)
+		defer d.running.Done()
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (d *door) url() string {
@@ -154,6 +166,7 @@ func (d *door) serve(ctx context.Context, drain time.Duration) error {
 	if err := <-drained; err != nil {
 		return errors.Join(errors.New("requests were cut off at the end of the drain timeout"), d.server.Close())
 	}
+	d.running.Wait() // for WebSockets, each of which takes some seconds at most to say goodbye
 	return nil
 }
 

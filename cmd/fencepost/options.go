@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
 	"fencepost/internal/ratelimit"
@@ -89,6 +90,7 @@ func (o *workerOptions) register(flags *pflag.FlagSet, fewest int) {
 type requestOptions struct {
 	limits        job.Limits
 	rates         ratelimit.Rates
+	streams       feed.Limits
 	introspection bool
 }
 
@@ -99,6 +101,10 @@ func (o *requestOptions) register(flags *pflag.FlagSet) {
 	rateFlag(flags, &o.rates.Submit, "rate-limit-submit", "submissions per owner and second; 0 is without limit")
 	rateFlag(flags, &o.rates.Cancel, "rate-limit-cancel", "cancellations per owner and second; 0 is without limit")
 	rateFlag(flags, &o.rates.Replay, "rate-limit-replay", "replays per owner and second; 0 is without limit")
+	o.streams = feed.Limits{PerOwner: 100, Total: 1000}
+	integerFlag(flags, &o.streams.PerOwner, "max-streams-per-owner", bounds[int]{0, 100_000},
+		"most subscriptions of one owner, and most WebSockets")
+	integerFlag(flags, &o.streams.Total, "max-streams", bounds[int]{0, 100_000}, "most subscriptions of all owners, and most WebSockets")
 	flags.BoolVar(&o.introspection, "introspection", true, "let GraphQL clients read the schema")
 }
 

@@ -66,8 +66,9 @@ func (o *serveOptions) serve(ctx context.Context, sh shell) (err error) {
 }
 
 func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slog.Logger, s site) error {
+	parts, ctx := errgroup.WithContext(ctx)
 	metrics := telemetry.NewMetrics(routes...)
-	b, err := openBackend(ctx, s.databaseURL, o.database)
+	b, err := openBackend(ctx, s.databaseURL, o.database, o.requests.streams)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,6 @@ func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slo
 		return err
 	}
 	announce(stdout, public, admin, s)
-	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return public.serve(ctx, o.worker.DrainTimeout) })
 	parts.Go(func() error { return admin.serve(ctx, o.worker.DrainTimeout) })
 	parts.Go(func() error { return b.work(ctx, o.worker.Config, metrics, log) })

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"fencepost/internal/feed"
 	"fencepost/internal/telemetry"
 )
 
@@ -49,11 +50,12 @@ func (o *workOptions) work(ctx context.Context, sh shell) error {
 		return err
 	}
 	log, metrics := o.log.logger(sh), telemetry.NewMetrics()
-	b, err := openBackend(ctx, o.database.url, o.database)
+	b, err := openBackend(ctx, o.database.url, o.database, feed.Limits{})
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	b.watch(metrics)
 	admin, err := openAdminDoor(ctx, o.admin, metrics)
 	if err != nil {
 		return err
