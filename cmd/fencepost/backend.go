@@ -49,6 +49,15 @@ func (b *backend) close() {
 	b.pool.Close()
 }
 
+// watch adds what the database and its connections do to the metrics.
+func (b *backend) watch(metrics *telemetry.Metrics) {
+	metrics.WatchPool(func() telemetry.PoolStat { return b.pool.Stat() })
+	metrics.WatchBacklog(b.store.Backlog)
+}
+
+// ready reports whether the database can be used now.
+func (b *backend) ready(ctx context.Context) error { return postgres.CheckSchema(ctx, b.pool) }
+
 // work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds
 // whoever follows a job.
 func (b *backend) work(ctx context.Context, cfg worker.Config, metrics *telemetry.Metrics, log *slog.Logger) error {

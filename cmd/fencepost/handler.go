@@ -44,7 +44,7 @@ func (o *serveOptions) handler(
 		return nil, fmt.Errorf("--users-file: %w", err)
 	}
 	service := job.NewService(b.store, o.requests.limits, metrics)
-	limiter := ratelimit.New(o.requests.rates, time.Now)
+	limiter := metrics.CountRefusals(ratelimit.New(o.requests.rates, time.Now))
 	restDoor := rest.New(rest.Config{
 		Service:       service,
 		Authenticator: users,
@@ -61,6 +61,7 @@ func (o *serveOptions) handler(
 		WebSockets:    o.requests.streams,
 		Closing:       ctx.Done(),
 		Introspection: o.requests.introspection,
+		Observer:      metrics.GraphQL(graph.ErrorCodes...),
 		Log:           log,
 	})
 	graphDoor = users.Require(graphDoor, graph.Unauthenticated)

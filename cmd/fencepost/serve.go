@@ -73,6 +73,7 @@ func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slo
 		return err
 	}
 	defer b.close()
+	b.watch(metrics)
 	handler, err := o.handler(ctx, b, s.usersFile, metrics, log)
 	if err != nil {
 		return err
