@@ -21,7 +21,7 @@ func newHealthCommand() *cobra.Command {
 		Long: `Ask a running process whether it is ready, as the health check of a container. The URL is by default
 http://127.0.0.1:8080/readyz. Anything but the answer 200 within 5 seconds is an error.`,
 		Example: `  fencepost health
-  fencepost health http://127.0.0.1:9091/metrics    # of "fencepost work"`,
+  fencepost health http://127.0.0.1:9091/livez    # of "fencepost work"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url := append(args, "http://127.0.0.1:8080/readyz")[0]

@@ -105,6 +105,7 @@ func openPublicDoor(ctx context.Context, o listenOptions, handler http.Handler) 
 
 func openAdminDoor(ctx context.Context, o adminOptions, metrics *telemetry.Metrics) (*door, error) {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {}) // for workers, which have no other door
 	mux.Handle("GET /metrics", metrics.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // without cmdline: the command line can hold a password
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
