@@ -53,6 +53,12 @@ image: ## build the container image fencepost:VERSION (make image VERSION=v1.2.3
 release: ## make the archives, bills of materials and checksums of the tagged commit in dist/
 	scripts/release.sh
 
+HISTORIES ?= 1000000
+.PHONY: model-long
+model-long: ## check random histories of real calls against the model for hours (fewer: make model-long HISTORIES=5000)
+	@scripts/setup.sh postgres
+	go test -count=1 -timeout=0 -v -run=HaveAnExplanation ./internal/model -rapid.checks=$(HISTORIES)
+
 .PHONY: cover
 cover: ## show the coverage of the latest test run in a browser
 	go tool cover -html=coverage.out

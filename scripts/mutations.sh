@@ -28,9 +28,11 @@ restore() {
   for file in "$@"; do cp "$work/original/$file" "$work/mutant/$file"; done
 }
 
-# failures PATTERN prints the tests of the store that fail on the mutant, one a line, or what went wrong before they could.
+# failures PATTERN prints the tests that fail on the mutant, one a line, or what went wrong before they could.
 failures() {
-  (cd "$work/mutant" && go test -count=1 -vet=off -timeout=3m -run "$1" ./internal/postgres) &>"$work/output" && return
+  local packages=(./internal/postgres)
+  [[ $1 != *Histories* ]] || packages+=(./internal/model)
+  (cd "$work/mutant" && go test -count=1 -vet=off -timeout=5m -run "$1" "${packages[@]}") &>"$work/output" && return
   grep -oP '^--- FAIL: \K\w+' "$work/output" || tail -1 "$work/output"
 }
 
@@ -60,7 +62,7 @@ while read -r field value; do
     guard:) guard=$value ;;
     file:) files=$value ;;
     sed:) script=$value ;;
-    test:) [[ $guard != *"${1:-}"* ]] || judge "$guard" "$files" "$script" "$value" ;;
+    test:) [[ $guard != *"$*"* ]] || judge "$guard" "$files" "$script" "$value" ;;
   esac
 done <scripts/mutations.txt
 
