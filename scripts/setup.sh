@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
-# compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages) and
-# "session" (what the README's session uses). As root on Debian and its relatives it installs what is missing; anywhere
-# else it says what to install.
+# compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages),
+# "prometheus" (with promtool, for the tests of the alerts and the dashboard) and "session" (what the README's session
+# uses). As root on Debian and its relatives it installs what is missing; anywhere else it says what to install.
 #   scripts/setup.sh postgres compiler
 set -euo pipefail
 
@@ -20,6 +20,8 @@ have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
 have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
 
 have_browser() { command -v chromium >/dev/null; }
+
+have_prometheus() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
 
 have_session() { command -v curl >/dev/null && command -v jq >/dev/null; }
 
@@ -47,12 +49,24 @@ install_postgres() {
   install "the PostgreSQL server programs" postgresql
 }
 
+# Debian's package would start a server of its own on port 9090. Only the programs are needed; "systemctl unmask prometheus"
+# makes it a service again.
+install_prometheus() {
+  local unit=/etc/systemd/system/prometheus.service
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ ! -e "$unit" ]; then
+    mkdir -p "${unit%/*}"
+    ln -sf /dev/null "$unit"
+  fi
+  install "Prometheus" prometheus
+}
+
 for need in "$@"; do
   case $need in
     postgres) have_postgres || install_postgres ;;
     compiler) have_compiler || install "a C compiler" gcc libc6-dev ;;
     node) have_node || install "Node.js and npm" nodejs npm ;;
     browser) have_browser || install "Chromium" chromium ;;
+    prometheus) have_prometheus || install_prometheus ;;
     session) have_session || install "curl and jq" curl jq ;;
     *) echo "setup.sh: unknown need $need" >&2; exit 2 ;;
   esac
