@@ -28,23 +28,21 @@ restore() {
   for file in "$@"; do cp "$work/original/$file" "$work/mutant/$file"; done
 }
 
-# failures PATTERN prints the tests that fail on the mutant, one a line, or what went wrong before they could.
+# failures PATTERN PACKAGE... prints the tests that fail on the mutant, one a line, or what went wrong before they could.
 failures() {
-  local packages=(./internal/postgres)
-  [[ $1 != *Histories* ]] || packages+=(./internal/model)
-  (cd "$work/mutant" && go test -count=1 -vet=off -timeout=5m -run "$1" "${packages[@]}") &>"$work/output" && return
+  (cd "$work/mutant" && go test -count=1 -vet=off -timeout=5m -run "$@") &>"$work/output" && return
   grep -oP '^--- FAIL: \K\w+' "$work/output" || tail -1 "$work/output"
 }
 
 survivors=0
 
-# judge GUARD FILES SED TESTS runs the tests without the guard. All of them must fail.
+# judge GUARD FILES SED TESTS PACKAGE runs the tests without the guard. All of them must fail.
 judge() {
   local guard=$1 verdict=caught failed test files tests
   read -ra files <<<"$2"
   read -ra tests <<<"$4"
   if mutate "$3" "${files[@]}"; then
-    failed=$(failures "^($ordinary_life|${4// /|})\$")
+    failed=$(failures "^($ordinary_life|${4// /|})\$" ./internal/postgres $5)
     for test in "${tests[@]}"; do
       grep -qx "$test" <<<"$failed" || verdict=SURVIVED
     done
@@ -59,10 +57,11 @@ judge() {
 
 while read -r field value; do
   case $field in
-    guard:) guard=$value ;;
+    guard:) guard=$value package= ;;
     file:) files=$value ;;
     sed:) script=$value ;;
-    test:) [[ $guard != *"$*"* ]] || judge "$guard" "$files" "$script" "$value" ;;
+    in:) package=$value ;;
+    test:) [[ $guard != *"$*"* ]] || judge "$guard" "$files" "$script" "$value" "$package" ;;
   esac
 done <scripts/mutations.txt
 
