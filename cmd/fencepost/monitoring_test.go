@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,17 +42,23 @@ func TestAlertsFireOnWhatTheyAreForAndOnNothingElse(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-var alertName = regexp.MustCompile(`- alert: (\w+)`)
-
 func TestEveryAlertHasATestInWhichItFiresAndARowThatSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	alerts := alertName.FindAllStringSubmatch(read(t, rulesFile), -1)
+	alerts := named(t, rulesFile, `- alert: (\w+)`)
 	require.NotEmpty(t, alerts)
-	tests, manual := read(t, rulesTestFile), read(t, "../../docs/operations.md")
-	for _, a := range alerts {
-		require.True(t, strings.Contains(tests, `ALERTS{alertname="`+a[1]+`", alertstate="firing"`), a[1])
-		require.True(t, strings.Contains(manual, "| `"+a[1]+"` |"), a[1])
+	require.Equal(t, alerts, named(t, rulesTestFile, `ALERTS{alertname="(\w+)", alertstate="firing"`))
+	require.Equal(t, alerts, named(t, "../../docs/operations.md", "(?m)^\\| `(Fencepost\\w+)` \\|"))
+}
+
+// named finds names in a file, each of them once.
+func named(t *testing.T, path, pattern string) []string {
+	t.Helper()
+	var names []string
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(read(t, path), -1) {
+		names = append(names, found[1])
 	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func read(t *testing.T, path string) string {
@@ -172,16 +179,6 @@ func dashboardQueries(t *testing.T) []string {
 	return queries
 }
 
-var metricName = regexp.MustCompile(`fencepost_\w+`)
-
-// ruleQueries ask for each metric that the rules name.
-func ruleQueries(t *testing.T) []string {
-	t.Helper()
-	names := metricName.FindAllString(read(t, rulesFile), -1)
-	require.NotEmpty(t, names)
-	return names
-}
-
 // load makes one of each kind of traffic.
 func (p *process) load(t *testing.T, round int) {
 	t.Helper()
@@ -202,7 +199,7 @@ func TestEveryQueryOfTheDashboardAndTheRulesHasDataUnderLoad(t *testing.T) {
 	worker := start(t, env{"FENCEPOST_DATABASE_URL": database}, workIsReady, "work", "--admin-listen", "127.0.0.1:0")
 	p := startPrometheus(t, first, second, worker)
 
-	missing, round := append(dashboardQueries(t), ruleQueries(t)...), 0
+	missing, round := append(dashboardQueries(t), named(t, rulesFile, `(fencepost_\w+)`)...), 0
 	for deadline := time.Now().Add(patience); len(missing) > 0; round++ {
 		require.True(t, time.Now().Before(deadline), "without data: %q", missing)
 		first.load(t, 2*round)

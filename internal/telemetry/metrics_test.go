@@ -100,8 +100,10 @@ func TestRefusalsOfTheLimiterAreCounted(t *testing.T) {
 // of its values.
 func TestEveryLabelIsFinite(t *testing.T) {
 	t.Parallel()
-	codes := []string{"", other, "etl_target_unavailable", "etl_target_failure", "etl_job_integrity_failure",
-		"etl_worker_attempts_exhausted", "BAD_USER_INPUT"}
+	codes := []string{
+		"", other, "etl_target_unavailable", "etl_target_failure", "etl_job_integrity_failure",
+		"etl_worker_attempts_exhausted", "BAD_USER_INPUT",
+	}
 	for _, d := range job.Definitions() {
 		codes = append(codes, string(d.Code))
 	}
