@@ -300,7 +300,7 @@ func TestReplayBeforeDeletingSourceRefusesTheDeletion(t *testing.T) {
 	})
 	w.waitForLock()
 	require.NoError(t, tx.Commit(t.Context()))
-	requireSQLState(t, "23503", (<-deleting).err)
+	requireStillReferenced(t, (<-deleting).err)
 	require.Equal(t, 2, w.count("etl_job_records"))
 }
 
