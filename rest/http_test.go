@@ -175,6 +175,7 @@ func TestChecksComeInTheOrderOfTheContract(t *testing.T) {
 	w.cancel(jobsPath+"/x", "").refused(job.CodeCancellationKeyRequired)
 	w.post(jobsPath+"/x/cancellation", "[", "").refused(job.CodeCancellationKeyRequired)
 	w.post(jobsPath+"/x/cancellation", "[", `"canary"`).refused(job.CodeInvalidJSON)
+	w.do(http.MethodPost, jobsPath+"/x/cancellation", ofLength(2000), "Content-Type: text/plain").refused(job.CodeUnsupportedMediaType)
 	w.get(jobsPath + "/x/lineage?limit=0").refused(job.CodeInvalidPageRequest)
 	strict.do(http.MethodDelete, jobsPath, "").refused(job.CodeMethodNotAllowed)
 }
