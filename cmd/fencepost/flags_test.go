@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,5 +54,19 @@ func TestPoolMustBeLargerThanTheWorkers(t *testing.T) {
 	for _, command := range []string{"serve", "work"} {
 		message := refused(t, command, "--database-url", "postgres://unused", "--workers=4", "--pool-size=4")
 		require.Contains(t, message, "--pool-size must be more than --workers")
+	}
+}
+
+func TestCommandThatThereIsNotIsAnError(t *testing.T) {
+	t.Parallel()
+	for group, code := range map[string]int{"": 1, "migrate": 1, "users": 1, "job": exitUsage} {
+		o := invoke(t, nil, nil, append(strings.Fields(group), "bogus")...)
+		require.Equal(t, code, o.code, group)
+		require.Empty(t, o.stdout)
+		require.Contains(t, o.stderr, `unknown command "bogus" for "`+strings.TrimSpace("fencepost "+group)+`"`)
+
+		alone := invoke(t, nil, nil, strings.Fields(group)...)
+		require.Equal(t, 0, alone.code, group)
+		require.Contains(t, alone.stdout, "Available Commands:")
 	}
 }

@@ -48,7 +48,7 @@ Exit codes:
   fencepost job submit orders.json
   fencepost job list --status FAILED`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: showHelp,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&j.server, "server", "http://127.0.0.1:8080", "where the server is")

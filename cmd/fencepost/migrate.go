@@ -25,6 +25,8 @@ func newMigrateCommand() *cobra.Command {
 
 Migrators that run at the same time wait for each other. "serve" without a database URL migrates its private
 PostgreSQL by itself.`,
+		Args: cobra.NoArgs,
+		RunE: showHelp,
 	}
 	registerDatabaseURL(cmd.PersistentFlags(), &url)
 	cmd.AddCommand(newMigrateUpCommand(&url), newMigrateDownCommand(&url), newMigrateStatusCommand(&url))

@@ -60,3 +60,6 @@ Every setting can be given as a flag or as the environment variable that its hel
 	describeEnvironment(root)
 	return root
 }
+
+// showHelp is what a command with subcommands does by itself.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }

@@ -24,6 +24,8 @@ func newUsersCommand(sh shell) *cobra.Command {
 		Long: `Manage the users file: an htpasswd file of bcrypt hashes. A running server notices a change within a second.
 
 "serve" without a database URL makes a users file of its own; its start message names it.`,
+		Args: cobra.NoArgs,
+		RunE: showHelp,
 	}
 	cmd.PersistentFlags().StringVar(&file, "users-file", "", "htpasswd file of the users")
 	cmd.AddCommand(newUsersAddCommand(sh, &file), newUsersRemoveCommand(&file), newUsersListCommand(&file))
