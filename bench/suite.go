@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,22 @@ var allOperations = []operation.Operation{
 	operation.List{},
 	operation.Cancel{},
 	operation.Submit{},
+	operation.JobGrowth,
+	operation.LineageGrowth,
+	operation.ListGrowth,
 	operation.WorkerRate{},
+	operation.CancelRunning{},
+	operation.StartLatency{},
+	operation.Memory{},
+}
+
+// curves are measured as well when the profile asks for plots.
+var curves = []operation.Operation{
+	operation.Buffers{},
+	operation.Shapes{},
+	operation.Owners{},
+	operation.Payloads{},
+	operation.Scale{},
 }
 
 // suite is a run: the server, the product, and where they keep their files.
@@ -66,7 +82,7 @@ func (s *suite) measure(ctx context.Context, only string) (report.Report, error)
 	r := report.Report{Began: time.Now()}
 	version, err := s.env.Cluster.Version(ctx)
 	r.Machine = report.ThisMachine(version)
-	for _, o := range allOperations {
+	for _, o := range s.operations() {
 		if err != nil || !strings.Contains(o.Title(), only) {
 			continue
 		}
@@ -78,6 +94,13 @@ func (s *suite) measure(ctx context.Context, only string) (report.Report, error)
 	}
 	r.Took = time.Since(r.Began).Round(time.Second).String()
 	return r, err
+}
+
+func (s *suite) operations() []operation.Operation {
+	if s.env.Plots {
+		return slices.Concat(allOperations, curves)
+	}
+	return allOperations
 }
 
 func (s *suite) close() error {

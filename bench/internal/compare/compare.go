@@ -57,6 +57,7 @@ type Result struct {
 	Rates   map[string]Range   `json:"rates,omitempty"`
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Goals   []Verdict          `json:"goals"`
+	Curves  []Curve            `json:"curves,omitempty"`
 	// Void is why the result is worth nothing; empty when it is valid.
 	Void string `json:"void,omitempty"`
 }

@@ -53,3 +53,8 @@ func (v Verdict) reaches(bound float64) bool {
 func AtMost(name, unit string, must, aim float64, values ...float64) Verdict {
 	return Verdict{Name: name, Unit: unit, Must: must, Aim: aim, AtMost: true, Measured: rangeOf(values)}
 }
+
+// Measured is a result that is no comparison, but times or sizes against bounds.
+func Measured(title, void string, verdicts ...Verdict) Result {
+	return Result{Name: title, Void: void, Goals: verdicts}
+}

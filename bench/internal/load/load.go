@@ -114,7 +114,7 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 	)
 	began := time.Now()
 	for client := range clients {
-		measured[client] = newHistogram()
+		measured[client] = NewHistogram()
 		wait.Go(func() {
 			for number := next.Add(1) - 1; number < total && ctx.Err() == nil; number = next.Add(1) - 1 {
 				due := began.Add(time.Duration(float64(number) / rate * float64(time.Second)))
@@ -126,7 +126,7 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 	}
 	wait.Wait()
 	sample := all.sample(time.Since(began))
-	sum := newHistogram()
+	sum := NewHistogram()
 	for _, h := range measured {
 		sum.Merge(h)
 	}
@@ -139,5 +139,5 @@ func waitUntil(due time.Time) {
 	}
 }
 
-// newHistogram counts microseconds, to three digits.
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest.Microseconds(), 3) }
+// NewHistogram counts microseconds up to a minute, to three digits.
+func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest.Microseconds(), 3) }

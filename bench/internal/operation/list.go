@@ -6,11 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 
 	"fencepost/bench/internal/compare"
-	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/seed"
 	"fencepost/bench/internal/target"
 )
@@ -53,19 +50,12 @@ func restList(ctx context.Context, db *Database) (*target.HTTP, error) {
 
 // cursorPrefix learns from a real cursor what stands before the id in every cursor of the same list.
 func cursorPrefix(ctx context.Context, db *Database) ([]byte, error) {
-	url := fmt.Sprintf("http://%s/api/etl/jobs?limit=50", db.Server.Address)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	body, err := send(ctx, db.Server.Address, target.Request{Method: "GET", Path: "/api/etl/jobs?limit=50"})
 	if err != nil {
 		return nil, err
 	}
-	request.SetBasicAuth(seed.UserName(0), process.Password)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
 	var page struct{ NextCursor string }
-	if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
+	if err := json.Unmarshal([]byte(body), &page); err != nil {
 		return nil, err
 	}
 	cursor, err := base64.RawURLEncoding.DecodeString(page.NextCursor)

@@ -1,6 +1,10 @@
 package operation
 
-import "fmt"
+import (
+	"fmt"
+
+	"fencepost/bench/internal/load"
+)
 
 // name writes a number of rows as people say it: 1e6, or 40000.
 func name(rows int64) string {
@@ -13,3 +17,6 @@ func name(rows int64) string {
 	}
 	return fmt.Sprint(rows)
 }
+
+// noLatency leaves the latency out of a plan.
+var noLatency load.Bound

@@ -19,12 +19,13 @@ import (
 
 // Report is all that a run has measured.
 type Report struct {
-	Began      time.Time        `json:"began"`
-	Took       string           `json:"took"`
-	Command    string           `json:"command"`
-	Machine    Machine          `json:"machine"`
-	Results    []compare.Result `json:"results"`
-	PlotsFiles []string         `json:"plots,omitempty"`
+	Began   time.Time        `json:"began"`
+	Took    string           `json:"took"`
+	Command string           `json:"command"`
+	Machine Machine          `json:"machine"`
+	Results []compare.Result `json:"results"`
+	// Plots are the SVG files of the curves.
+	Plots []string `json:"plots,omitempty"`
 }
 
 // Machine is what the numbers depend on.
@@ -45,10 +46,19 @@ func ThisMachine(postgresql string) Machine {
 	}
 }
 
-// Write makes report.json and report.md in a directory.
+// Write makes report.json, report.md and the plots in a directory.
 func (r Report) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // nothing in it is secret
 		return err
+	}
+	for _, result := range r.Results {
+		for _, curve := range result.Curves {
+			name, err := draw(dir, curve)
+			if err != nil {
+				return fmt.Errorf("draw %s: %w", curve.Name, err)
+			}
+			r.Plots = append(r.Plots, name)
+		}
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -73,7 +83,7 @@ func (r Report) Markdown(w io.Writer) {
 	r.goals(w)
 	r.rates(w)
 	r.latencies(w)
-	for _, plot := range r.PlotsFiles {
+	for _, plot := range r.Plots {
 		fmt.Fprintf(w, "![%s](%s)\n\n", strings.TrimSuffix(plot, filepath.Ext(plot)), plot)
 	}
 }

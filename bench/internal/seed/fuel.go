@@ -3,6 +3,8 @@ package seed
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,7 +17,9 @@ const firstFuelRow = 50_000_000
 // Fuel hands out row numbers for writes, each only once, and makes PENDING jobs of them. Row n is user n mod [Users]'s.
 type Fuel struct {
 	databaseURL string
-	next        int64
+
+	mu   sync.Mutex
+	next int64
 }
 
 // NewFuel begins with no rows handed out. A database must have only one.
@@ -23,32 +27,37 @@ func NewFuel(databaseURL string) *Fuel { return &Fuel{databaseURL: databaseURL, 
 
 // Reserve hands out count numbers, from first on, of rows that do not exist.
 func (f *Fuel) Reserve(count int64) (first int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	first = f.next
 	f.next += (count + Users - 1) / Users * Users
 	return first
 }
 
-// pendingSQL makes rows $1 to $2 for the owners $3 with the payload $4 of $5 records.
+// pendingSQL makes rows $1 to $2 for the owners $3 with the payload $4 of $5 records, due since $6.
 var pendingSQL = `
 INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
-	record_count)
-SELECT ($3::bytea[])[n % ` + literal(Users) + ` + 1], ` + IDSQL("n") + `, sha256(int8send(n)), sha256($4::bytea), $4::bytea, $5
+	record_count, next_attempt_at)
+SELECT ($3::bytea[])[n % ` + literal(Users) + ` + 1], ` + IDSQL("n") + `, sha256(int8send(n)), sha256($4::bytea), $4::bytea,
+	$5, clock_timestamp() - $6::interval
 FROM generate_series($1::bigint, $2::bigint) AS n`
 
 // Pending makes count jobs, due at once, and returns the number of the first.
 func (f *Fuel) Pending(ctx context.Context, count int64) (first int64, err error) {
-	return f.PendingWith(ctx, count, []byte(Payload), RecordCount)
+	return f.PendingSince(ctx, count, []byte(Payload), RecordCount, 0)
 }
 
-// PendingWith is Pending with another payload.
-func (f *Fuel) PendingWith(ctx context.Context, count int64, payload []byte, records int) (first int64, err error) {
+// PendingSince is Pending with another payload, for jobs that have been due for a while: workers take those first.
+func (f *Fuel) PendingSince(
+	ctx context.Context, count int64, payload []byte, records int, due time.Duration,
+) (first int64, err error) {
 	conn, err := pgx.Connect(ctx, f.databaseURL)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close(ctx)
 	first = f.Reserve(count)
-	if _, err := conn.Exec(ctx, pendingSQL, first, first+count-1, owners(), payload, records); err != nil {
+	if _, err := conn.Exec(ctx, pendingSQL, first, first+count-1, owners(), payload, records, due); err != nil {
 		return 0, fmt.Errorf("make pending jobs: %w", err)
 	}
 	return first, nil

@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -11,10 +10,12 @@ import (
 	"fencepost/bench/internal/seed"
 )
 
-// Worker is a "fencepost work" process that runs what is pending.
+// Worker is one or more "fencepost work" processes that run what is pending.
 type Worker struct {
 	Fencepost *process.Fencepost
 	Flags     []string
+	// Processes is how many run beside each other; 0 means one.
+	Processes int
 	// DatabaseURL names a migrated database that nothing else uses, and Pool is one on it.
 	DatabaseURL string
 	Pool        *pgxpool.Pool
@@ -42,11 +43,13 @@ func (w *Worker) Prepare(ctx context.Context, ops int64) error {
 }
 
 // Run implements compare.Target.
-func (w *Worker) Run(ctx context.Context, b load.Bound) (sample load.Sample, err error) {
-	p, err := w.Fencepost.Work(ctx, w.DatabaseURL, w.Flags...)
-	if err != nil {
-		return load.Sample{}, err
+func (w *Worker) Run(ctx context.Context, b load.Bound) (load.Sample, error) {
+	for range max(w.Processes, 1) {
+		p, err := w.Fencepost.Work(ctx, w.DatabaseURL, w.Flags...)
+		if err != nil {
+			return load.Sample{}, err
+		}
+		defer p.Stop() //nolint:errcheck // what it has done is in the ledger
 	}
-	defer func() { err = errors.Join(err, p.Stop()) }()
 	return ledger{w.Pool}.await(ctx, b.Ops)
 }

@@ -1,0 +1,102 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/bench/internal/compare"
+	"fencepost/bench/internal/load"
+)
+
+// StartLatency submits jobs to an idle system, and looks when each began to be executed.
+type StartLatency struct{}
+
+// Title implements Operation.
+func (StartLatency) Title() string { return "submit to start, idle" }
+
+const (
+	// startPause is the time between two submissions: long enough for everything to become idle again.
+	startPause = 50 * time.Millisecond
+	// startLoad notes when the execution has reached the load.
+	startLoad = `INSERT INTO started (job_record_id) SELECT @job_record_id::uuid WHERE @records::jsonb IS NOT NULL AND @owner::bytea IS NOT NULL`
+	startSQL  = `CREATE TABLE started (job_record_id uuid PRIMARY KEY, started_at timestamptz NOT NULL DEFAULT clock_timestamp())`
+)
+
+// Measure implements Operation.
+func (o StartLatency) Measure(ctx context.Context, e *Env) (r compare.Result, err error) {
+	db, err := e.Seed(ctx, "start", 0, 0)
+	if err != nil {
+		return r, err
+	}
+	pool, err := e.pool(ctx, db.URL)
+	if err != nil {
+		return r, err
+	}
+	if _, err := pool.Exec(ctx, startSQL); err != nil {
+		return r, err
+	}
+	stop, err := e.workWith(ctx, db, startLoad)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	sent, err := submitSlowly(ctx, db, e.Timed)
+	if err != nil {
+		return r, err
+	}
+	latency, err := startLatency(ctx, pool, sent)
+	return compare.Measured(o.Title(), "",
+		compare.AtMost("submit → start of execution when idle, p99", "ms", 50, 10, latency)), err
+}
+
+// submitSlowly returns when the submission of each job was sent.
+func submitSlowly(ctx context.Context, db *Database, count int64) (map[uuid.UUID]time.Time, error) {
+	sent := map[uuid.UUID]time.Time{}
+	tick := time.NewTicker(startPause)
+	defer tick.Stop()
+	first := db.Fuel.Reserve(count)
+	for row := first; row < first+count; row++ {
+		now := time.Now()
+		body, err := send(ctx, db.Server.Address, restSubmit(row))
+		if err != nil {
+			return nil, err
+		}
+		var accepted struct{ JobRecordID uuid.UUID }
+		if err := json.Unmarshal([]byte(body), &accepted); err != nil {
+			return nil, err
+		}
+		sent[accepted.JobRecordID] = now
+		<-tick.C
+	}
+	return sent, nil
+}
+
+// startLatency is the 99th percentile in milliseconds. Both clocks are this machine's.
+func startLatency(ctx context.Context, pool *pgxpool.Pool, sent map[uuid.UUID]time.Time) (float64, error) {
+	rows, err := pool.Query(ctx, "SELECT job_record_id, started_at FROM started")
+	if err != nil {
+		return 0, err
+	}
+	started, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		ID uuid.UUID
+		At time.Time
+	}])
+	if err == nil && len(started) != len(sent) {
+		err = fmt.Errorf("%d of %d jobs were started", len(started), len(sent))
+	}
+	if err != nil {
+		return 0, err
+	}
+	all := load.NewHistogram()
+	for _, s := range started {
+		_ = all.RecordValue(max(1, s.At.Sub(sent[s.ID]).Microseconds())) // in range
+	}
+	return quantile(all, 99), nil
+}
