@@ -84,3 +84,11 @@ lint: $(GOLANGCI_LINT) ## check the code with go vet and the linters, and that i
 $(GOLANGCI_LINT):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv $(TOOLS)/golangci-lint $@
+
+.PHONY: bench
+bench: ## measure against PostgreSQL alone and against peers, in some ten minutes
+	cd bench && go run . --profile quick --report reports/quick
+
+.PHONY: bench-full
+bench-full: ## the same with up to 10,000,000 rows, and with plots
+	cd bench && go run . --profile full --report reports/full
