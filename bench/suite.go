@@ -81,7 +81,7 @@ func (s *suite) prepare(ctx context.Context, o options) (err error) {
 func (s *suite) measure(ctx context.Context, only string) (report.Report, error) {
 	r := report.Report{Began: time.Now()}
 	version, err := s.env.Cluster.Version(ctx)
-	r.Machine = report.ThisMachine(version)
+	r.Machine = report.ThisMachine(ctx, version)
 	for _, o := range s.operations() {
 		if err != nil || !strings.Contains(o.Title(), only) {
 			continue

@@ -20,7 +20,7 @@ const Password = "bench-password"
 // BuildFencepost builds the binary from the source above the bench module into dir.
 func BuildFencepost(ctx context.Context, dir string) (*Fencepost, error) {
 	f := &Fencepost{Binary: filepath.Join(dir, "fencepost"), UsersFile: filepath.Join(dir, "users")}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", f.Binary, "./cmd/fencepost")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", f.Binary, "./cmd/fencepost") //nolint:gosec // in a directory of our own
 	build.Dir = ".."
 	if output, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build fencepost: %w: %s", err, output)
@@ -44,7 +44,7 @@ func (f *Fencepost) Migrate(ctx context.Context, databaseURL string) error {
 }
 
 func (f *Fencepost) run(ctx context.Context, stdin string, args ...string) error {
-	cmd := exec.CommandContext(ctx, f.Binary, args...)
+	cmd := exec.CommandContext(ctx, f.Binary, args...) //nolint:gosec // the program that was just built
 	cmd.Stdin = strings.NewReader(stdin)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("fencepost %s: %w: %s", args[0], err, output)
@@ -61,11 +61,11 @@ type Server struct {
 
 // Serve starts a server on a database. Without further arguments it runs no jobs.
 func (f *Fencepost) Serve(ctx context.Context, databaseURL string, args ...string) (*Server, error) {
-	address, err := FreeAddress()
+	address, err := FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := FreeAddress()
+	admin, err := FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (f *Fencepost) Serve(ctx context.Context, databaseURL string, args ...strin
 
 // Work starts a worker on a database.
 func (f *Fencepost) Work(ctx context.Context, databaseURL string, args ...string) (*Process, error) {
-	admin, err := FreeAddress()
+	admin, err := FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func StartPostGraphile(ctx context.Context, databaseURL string) (p *Process, add
 	if err := createFunctions(ctx, databaseURL); err != nil {
 		return nil, "", fmt.Errorf("functions of PostGraphile: %w", err)
 	}
-	if address, err = FreeAddress(); err != nil {
+	if address, err = FreeAddress(ctx); err != nil {
 		return nil, "", err
 	}
 	host, port, err := net.SplitHostPort(address)

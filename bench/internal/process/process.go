@@ -31,7 +31,8 @@ type Process struct {
 
 // Start runs a program until Stop, or until ctx ends.
 func Start(ctx context.Context, program string, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.CommandContext(ctx, program, args...), output: &bytes.Buffer{}, done: make(chan struct{})}
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the programs that are measured
+	p := &Process{cmd: cmd, output: &bytes.Buffer{}, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = stopPatience
@@ -94,8 +95,8 @@ func (p *Process) Stop() error {
 }
 
 // FreeAddress is a loopback address that nothing listens on at the moment.
-func FreeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func FreeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,8 +39,8 @@ type Machine struct {
 }
 
 // ThisMachine describes the machine, given the server's version.
-func ThisMachine(postgresql string) Machine {
-	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output() // none outside a checkout
+func ThisMachine(ctx context.Context, postgresql string) Machine {
+	commit, _ := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD").Output() // none outside a checkout
 	return Machine{
 		Processors: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 		PostgreSQL: postgresql, Commit: strings.TrimSpace(string(commit)),

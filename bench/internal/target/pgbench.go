@@ -76,7 +76,8 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, first int64) (load.Samp
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		return load.Sample{}, err
 	}
-	cmd := exec.CommandContext(ctx, p.Binary, append(p.arguments(b, first), "-f", path, p.DatabaseURL)...)
+	args := append(p.arguments(b, first), "-f", path, p.DatabaseURL)
+	cmd := exec.CommandContext(ctx, p.Binary, args...) //nolint:gosec // PostgreSQL's own program
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		return load.Sample{}, fmt.Errorf("pgbench: %w: %s", err, output)
