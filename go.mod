@@ -141,3 +141,6 @@ require (
 )
 
 tool github.com/99designs/gqlgen
+
+// Some packages of npm hold Go files.
+ignore node_modules
