@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/feed"
+	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
+	"fencepost/internal/worker"
+)
+
+const (
+	smallBatch  = `[{"id":"a"}]`
+	mostBytes   = 1000
+	mostRecords = 10
+)
+
+// facade is one of the two ways to the service.
+type facade interface {
+	path() string
+	submit(payload, key string) answer
+	cancel(id, key string) answer
+	replay(source, payload, key string) answer
+	list(cursor string) answer
+}
+
+// scene is a server without workers, and its database, in which the test itself plays the worker.
+type scene struct {
+	t   *testing.T
+	api string
+	*backend
+}
+
+func newScene(t *testing.T, args ...string) *scene {
+	t.Helper()
+	return sceneOn(t, pgtest.URL(t), args...)
+}
+
+func sceneOn(t *testing.T, url string, args ...string) *scene {
+	t.Helper()
+	p := serve(t, url, append(args, "--workers=0", "--lock-timeout=50ms",
+		fmt.Sprint("--max-payload-bytes=", mostBytes), fmt.Sprint("--max-batch-records=", mostRecords))...)
+	b, err := openBackend(t.Context(), url, databaseOptions{poolSize: 8, lockTimeout: patience}, feed.Limits{})
+	require.NoError(t, err)
+	t.Cleanup(b.close)
+	return &scene{t, p.api, b}
+}
+
+// limitedScene has used up what its owner may submit.
+func limitedScene(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t, "--rate-limit-submit=0.001")
+	s.pending()
+	return s
+}
+
+// brokenScene has a database that is not as the program knows it.
+func brokenScene(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t)
+	_, err := s.pool.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME COLUMN created_at TO made_at")
+	require.NoError(t, err)
+	return s
+}
+
+// crashedScene has no database any more.
+func crashedScene(t *testing.T) *scene {
+	t.Helper()
+	server := pgtest.Server(t)
+	s := sceneOn(t, server.URL())
+	server.Crash(t)
+	return s
+}
+
+// within is the same scene in a subtest.
+func (s *scene) within(t *testing.T) *scene { return &scene{t, s.api, s.backend} }
+
+// request sends a request to the path of a facade.
+func (s *scene) request(f facade, method, body string, header ...string) answer {
+	s.t.Helper()
+	return call(s.t, method, s.api+f.path(), body, header...)
+}
+
+// hold runs SQL in a transaction that stays undecided until the test ends.
+func (s *scene) hold(sql, id string) {
+	s.t.Helper()
+	tx, err := s.pool.Begin(s.t.Context())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	_, err = tx.Exec(s.t.Context(), sql, id)
+	require.NoError(s.t, err)
+}
+
+func (s *scene) submitted(key string) (id string) {
+	s.t.Helper()
+	return s.made(restFacade{s}.submit(smallBatch, key))
+}
+
+func (s *scene) replayed(source, key string) (id string) {
+	s.t.Helper()
+	return s.made(restFacade{s}.replay(source, smallBatch, key))
+}
+
+func (s *scene) made(a answer) (id string) {
+	s.t.Helper()
+	require.Equal(s.t, http.StatusAccepted, a.status, "%s", a.body)
+	location := a.header.Get("Location")
+	return location[strings.LastIndex(location, "/")+1:]
+}
+
+func (s *scene) pending() (id string) {
+	s.t.Helper()
+	return s.submitted(uuid.NewString())
+}
+
+func (s *scene) cancelled() (id string) {
+	s.t.Helper()
+	id = s.pending()
+	s.cancel(id)
+	return id
+}
+
+func (s *scene) cancel(id string) {
+	s.t.Helper()
+	require.Equal(s.t, http.StatusOK, restFacade{s}.cancel(id, "key").status)
+}
+
+// claimed submits a job and claims all that wait, to have that one's lease.
+func (s *scene) claimed() worker.Lease {
+	s.t.Helper()
+	id := s.pending()
+	c, err := s.store.Claim(s.t.Context(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1000, Duration: time.Hour, MaxAttempts: 1})
+	require.NoError(s.t, err)
+	i := slices.IndexFunc(c.Leases, func(l worker.Lease) bool { return l.JobID.String() == id })
+	return c.Leases[i]
+}
+
+func (s *scene) succeeded() (id string) {
+	s.t.Helper()
+	lease := s.claimed()
+	require.NoError(s.t, s.store.Execute(s.t.Context(), lease))
+	return lease.JobID.String()
+}
+
+func (s *scene) failed() (id string) {
+	s.t.Helper()
+	lease := s.claimed()
+	require.NoError(s.t, s.store.Fail(s.t.Context(), lease, job.FailureTarget))
+	return lease.JobID.String()
+}
+
+// lastGeneration replays a job, and its replay, and so on, as often as it can be done.
+func (s *scene) lastGeneration() (id string) {
+	s.t.Helper()
+	id = s.cancelled()
+	for range job.MaxGeneration {
+		id = s.replayed(id, uuid.NewString())
+		s.cancel(id)
+	}
+	return id
+}
+
+type restFacade struct{ *scene }
+
+func (restFacade) path() string { return "/api/etl/jobs" }
+
+func (d restFacade) submit(payload, key string) answer { return d.post("", payload, key) }
+
+func (d restFacade) cancel(id, key string) answer { return d.post("/"+id+"/cancellation", "", key) }
+
+func (d restFacade) replay(source, payload, key string) answer {
+	return d.post("/"+source+"/replays", payload, key)
+}
+
+func (d restFacade) post(path, body, key string) answer {
+	if key != "" {
+		key = `"` + key + `"`
+	}
+	return call(d.t, http.MethodPost, d.api+d.path()+path, body, "Idempotency-Key", key)
+}
+
+func (d restFacade) list(cursor string) answer {
+	return call(d.t, http.MethodGet, d.api+d.path()+"?cursor="+cursor, "")
+}
+
+type graphqlFacade struct{ *scene }
+
+// variables are those of a GraphQL operation.
+type variables map[string]any
+
+func (graphqlFacade) path() string { return graphqlPath }
+
+func (d graphqlFacade) submit(payload, key string) answer {
+	return d.mutate("submitJob", "SubmitJobInput", variables{"requestPayload": payload, "idempotencyKey": key})
+}
+
+func (d graphqlFacade) cancel(id, key string) answer {
+	return d.mutate("cancelJob", "CancelJobInput", variables{"jobRecordId": id, "idempotencyKey": key})
+}
+
+func (d graphqlFacade) replay(source, payload, key string) answer {
+	return d.mutate("replayJob", "ReplayJobInput",
+		variables{"sourceJobRecordId": source, "requestPayload": payload, "idempotencyKey": key})
+}
+
+func (d graphqlFacade) mutate(field, inputType string, input variables) answer {
+	return d.post("mutation($input: "+inputType+"!) {"+field+
+		"(input: $input) {... on Problem {type status errorCode title detail}}}", variables{"input": input})
+}
+
+func (d graphqlFacade) list(cursor string) answer {
+	return d.post("query($after: String) {jobs(after: $after) {nodes {id}}}", variables{"after": cursor})
+}
+
+func (d graphqlFacade) post(query string, v variables) answer {
+	body, err := json.Marshal(map[string]any{"query": query, "variables": v})
+	require.NoError(d.t, err)
+	return call(d.t, http.MethodPost, d.api+d.path(), string(body))
+}
+
+// refusal is what a client learns from a refused request: the members of the problem, which are the same in REST and in
+// GraphQL, or else the status and the code of a GraphQL error.
+type refusal struct {
+	Type      string
+	Status    int
+	ErrorCode string
+	Title     string
+	Detail    string
+}
+
+func refusalIn(t *testing.T, a answer) refusal {
+	t.Helper()
+	var said struct {
+		refusal
+		Data   map[string]refusal
+		Errors []struct{ Extensions struct{ Code string } }
+	}
+	require.NoError(t, json.Unmarshal(a.body, &said), "%s", a.body)
+	for _, e := range said.Errors {
+		return refusal{Status: a.status, ErrorCode: e.Extensions.Code}
+	}
+	for _, problem := range said.Data {
+		require.Equal(t, http.StatusOK, a.status)
+		return problem
+	}
+	require.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
+	require.Equal(t, said.Status, a.status)
+	return said.refusal
+}
