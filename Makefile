@@ -49,6 +49,13 @@ mutations: ## remove each guard from a copy of the code and demand that a test n
 image: ## build the container image fencepost:VERSION (make image VERSION=v1.2.3; by default "dev")
 	docker build --build-arg VERSION=$(VERSION) --tag fencepost:$(VERSION) .
 
+.PHONY: package
+package: ## check what is shipped: deployment files, the image with a job run through it, and that a release can be repeated
+	@scripts/setup.sh postgres node prometheus session systemd docker
+	scripts/lint-deploy.sh
+	scripts/image-test.sh
+	scripts/release-test.sh
+
 .PHONY: release
 release: ## make the archives, bills of materials and checksums of the tagged commit in dist/
 	scripts/release.sh

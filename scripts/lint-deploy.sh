@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks what runs elsewhere: the Dockerfile, compose.yaml, the Kubernetes manifests against Kubernetes' own types and the
-# rules of kube-score, and the systemd units. It needs npm and systemd. That the command lines in them are understood is a
-# test of cmd/fencepost.
+# Checks what runs elsewhere: the Dockerfile, compose.yaml with its Prometheus, the Kubernetes manifests against Kubernetes'
+# own types and the rules of kube-score, and the systemd units. It needs npm, promtool and systemd. That the command lines
+# in them are understood is a test of cmd/fencepost.
 #   scripts/lint-deploy.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +16,9 @@ npx --yes dockerfile-utils@0.16.3 lint Dockerfile
 
 echo "compose.yaml"
 tool github.com/compose-spec/compose-go/v2/cmd "$PWD/compose.yaml" >/dev/null
+
+echo "Prometheus"
+promtool check config deploy/prometheus/prometheus.yml >/dev/null
 
 echo "Kubernetes"
 tool kustomize build "$PWD/deploy/kubernetes" >"$work/manifests.yaml"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
 # compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages),
-# "prometheus" (with promtool, for the tests of the alerts and the dashboard) and "session" (what the README's session
-# uses). As root on Debian and its relatives it installs what is missing; anywhere else it says what to install.
+# "prometheus" (with promtool, for the tests of the alerts and the dashboard), "session" (what the README's session uses),
+# "systemd" (to check the units) and "docker" (for the test of the image). As root on Debian and its relatives it installs what is missing; anywhere else it says what to install.
 #   scripts/setup.sh postgres compiler
 set -euo pipefail
 
@@ -22,6 +22,10 @@ have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
 have_browser() { command -v chromium >/dev/null; }
 
 have_prometheus() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
+
+have_systemd() { command -v systemd-analyze >/dev/null; }
+
+have_docker() { command -v docker >/dev/null && { docker info >/dev/null 2>&1 || command -v dockerd >/dev/null; }; }
 
 have_session() { command -v curl >/dev/null && command -v jq >/dev/null; }
 
@@ -67,6 +71,8 @@ for need in "$@"; do
     node) have_node || install "Node.js and npm" nodejs npm ;;
     browser) have_browser || install "Chromium" chromium ;;
     prometheus) have_prometheus || install_prometheus ;;
+    systemd) have_systemd || install "systemd-analyze" systemd ;;
+    docker) have_docker || install "a Docker engine" docker.io ;;
     session) have_session || install "curl and jq" curl jq ;;
     *) echo "setup.sh: unknown need $need" >&2; exit 2 ;;
   esac
