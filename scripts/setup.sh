@@ -3,8 +3,9 @@
 # compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages),
 # "prometheus" (with promtool, for the tests of the alerts and the dashboard), "session" (what the README's session uses),
 # "systemd" (to check the units) and "docker" (for the test of the image). As root on Debian and its relatives it installs what is missing; anywhere else it says what to install.
-#   scripts/setup.sh postgres compiler
+# what is missing; anywhere else it says what to install.
 set -euo pipefail
+#   scripts/setup.sh postgres compiler
 
 have_postgres() {
   [ -n "${FENCEPOST_DATABASE_URL:-}${FENCEPOST_POSTGRES_BIN:-}" ] && return
