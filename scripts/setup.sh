@@ -2,10 +2,10 @@
 # Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
 # compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages),
 # "prometheus" (with promtool, for the tests of the alerts and the dashboard), "session" (what the README's session uses),
-# "systemd" (to check the units) and "docker" (for the test of the image). As root on Debian and its relatives it installs what is missing; anywhere else it says what to install.
+# "systemd" (to check the units) and "docker" (for the test of the image). As root on Debian and its relatives it installs
 # what is missing; anywhere else it says what to install.
-set -euo pipefail
 #   scripts/setup.sh postgres compiler
+set -euo pipefail
 
 have_postgres() {
   [ -n "${FENCEPOST_DATABASE_URL:-}${FENCEPOST_POSTGRES_BIN:-}" ] && return
