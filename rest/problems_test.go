@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -299,44 +298,3 @@ func ofLength(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
 // ofRecords is a batch of n records.
 func ofRecords(n int) string { return "[" + strings.Repeat(`{"id":"a"},`, n-1) + `{"id":"a"}]` }
-
-// TestForeignAbsentAndMalformedIDsAreOneAnswer compares the answers byte for byte, and how often each one
-// went to the database.
-func TestForeignAbsentAndMalformedIDsAreOneAnswer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	foreign := w.do(http.MethodPost, jobsPath, batch, basic("bob"), "Content-Type: application/json", `Idempotency-Key: "canary"`)
-	known := idIn(foreign.require(202).header.Get("Location"))
-	const tail = "0000-7000-8000-000000000001"
-	ids := []string{
-		known, uuid.NewString(), uuid.Nil.String(), "x", strings.ToUpper(uuid.NewString()), "{" + uuid.NewString() + "}",
-		"urn:uuid:" + uuid.NewString(), strings.ReplaceAll(uuid.NewString(), "-", ""), "x" + uuid.NewString() + "x",
-		"%00", "%ff", "%2F", "..%2F", "%2e%2e", "0199c2f0-" + tail + ";a=b", "'", "*", strings.Repeat("a", 2000),
-	}
-	for name, ask := range map[string]func(path string) answer{
-		"get":        func(path string) answer { return w.get(path) },
-		"lineage":    func(path string) answer { return w.get(path + "/lineage") },
-		"provenance": func(path string) answer { return w.get(path + "/provenance") },
-		"cancel":     func(path string) answer { return w.cancel(path, `"canary"`) },
-		"replay":     func(path string) answer { return w.replay(path, batch, `"canary"`) },
-		"any tag":    func(path string) answer { return w.get(path, "If-None-Match: *") },
-	} {
-		var first answer
-		var firstCalls int64
-		for i, id := range ids {
-			before := w.pool.Stat().AcquireCount()
-			a := ask(jobsPath + "/" + id)
-			calls := w.pool.Stat().AcquireCount() - before
-			a.header.Del("Date")
-			a.body = strings.Replace(a.body, `"instance":"`+a.path+`"`, `"instance":""`, 1)
-			a.header.Del("Content-Length") // instance is part of the body
-			if i == 0 {
-				first, firstCalls = a, calls
-			}
-			require.Equal(t, firstCalls, calls, "%s %s", name, id)
-			require.Equal(t, job.CodeJobNotFound.Define().Status, a.status, "%s %s", name, id)
-			require.Equal(t, first.header, a.header, "%s %s", name, id)
-			require.Equal(t, first.body, a.body, "%s %s", name, id)
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -46,6 +47,7 @@ type setup struct {
 	limiter     rest.Limiter
 	timeout     time.Duration
 	retryAfter  time.Duration
+	tracer      pgx.QueryTracer // of the statements, in place of the product's
 }
 
 func newWorld(t testing.TB, options ...func(*setup)) *world {
@@ -65,6 +67,9 @@ func newWorld(t testing.TB, options ...func(*setup)) *world {
 	}
 	pool, err := postgres.Open(t.Context(), s.databaseURL, s.connections)
 	require.NoError(t, err)
+	if s.tracer != nil {
+		pool = traced(t, pool, s.tracer)
+	}
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: s.lockTimeout, CallTimeout: s.callTimeout})
 	w := &world{TB: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: &logBuffer{}}
 	w.server = httptest.NewServer(rest.New(rest.Config{
