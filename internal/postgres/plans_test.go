@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
-	"fencepost/internal/worker"
 )
 
 // The plans are looked at with few rows and with ten times as many: what a statement touches must not grow with the table.
@@ -233,7 +232,7 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 	return []planned{
 		{name: "claimSQL", sql: claimSQL, args: []any{8, leaseID, time.Minute, 5, job.FailureAttemptsExhausted}},
 		{name: "claimSQL", sql: claimSQL, args: []any{200, leaseID, time.Minute, 5, job.FailureAttemptsExhausted}},
-		{name: "backlogSQL", sql: backlogSQL, args: []any{worker.MaxBacklogCount}},
+		{name: "backlogSQL", sql: backlogSQL, args: []any{100}}, // counts up to so many
 		{name: "leasedPayloadSQL", sql: leasedPayloadSQL, args: []any{o, running, leaseID}},
 		{name: "ledgerSQL", sql: ledgerSQL, args: []any{o, running, bytes.Repeat([]byte{1}, 32), 1}},
 		{name: "succeedSQL", sql: succeedSQL, args: []any{o, running, leaseID}},

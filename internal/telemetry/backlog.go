@@ -23,9 +23,9 @@ func (m *Metrics) WatchBacklog(read func(context.Context) (worker.Backlog, error
 	m.registry.MustRegister(&backlogCollector{
 		read: read,
 		up:   describe("fencepost_database_up", "Whether the backlog could be read from the database."),
-		jobs: describe("fencepost_jobs", "Active jobs of all processes by status, counted up to 100000.", "status"),
+		jobs: describe("fencepost_jobs", "Active jobs of all processes by status, counted up to 10000.", "status"),
 		expired: describe("fencepost_expired_leases",
-			"Running jobs whose lease has ended, and which wait for another worker; counted up to 100000."),
+			"Running jobs whose lease has ended, and which wait for another worker; counted up to 10000."),
 		oldest: describe("fencepost_oldest_pending_age_seconds",
 			"How long the pending job that is due for longest has been waiting."),
 	})

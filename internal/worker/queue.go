@@ -99,7 +99,7 @@ type Backlog struct {
 }
 
 // MaxBacklogCount is the highest count of a [Backlog].
-const MaxBacklogCount = 100_000
+const MaxBacklogCount = 10_000
 
 // Notice is a hint that a job's status changed. Notices may be lost or repeated; they never decide anything. The zero
 // Notice says that some may have been missed.
