@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-
-	"fencepost/internal/telemetry"
 )
 
 // serveOptions are the flags of "serve".
@@ -67,7 +65,11 @@ func (o *serveOptions) serve(ctx context.Context, sh shell) (err error) {
 
 func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slog.Logger, s site) error {
 	parts, ctx := errgroup.WithContext(ctx)
-	metrics := telemetry.NewMetrics(routes...)
+	metrics, stopTelemetry, err := startTelemetry(ctx, log, routes...)
+	if err != nil {
+		return err
+	}
+	defer stopTelemetry()
 	b, err := openBackend(ctx, s.databaseURL, o.database, o.requests.streams)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fencepost/internal/feed"
-	"fencepost/internal/telemetry"
 )
 
 // workOptions are the flags of "work".
@@ -49,7 +48,12 @@ func (o *workOptions) work(ctx context.Context, sh shell) error {
 	if err := errors.Join(o.admin.check(), checkPool(o.database, o.worker)); err != nil {
 		return err
 	}
-	log, metrics := o.log.logger(sh), telemetry.NewMetrics()
+	log := o.log.logger(sh)
+	metrics, stopTelemetry, err := startTelemetry(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stopTelemetry()
 	b, err := openBackend(ctx, o.database.url, o.database, feed.Limits{})
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ const maxTries = 3
 func (s *Store) call(ctx context.Context, verb string, try func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
 	defer cancel()
+	bounded, span := beginSpan(bounded, verb)
 	var err error
 	for range maxTries {
 		err = try(bounded)
@@ -44,7 +45,9 @@ func (s *Store) call(ctx context.Context, verb string, try func(context.Context)
 			break
 		}
 	}
-	return classify(ctx, verb, err)
+	err = classify(ctx, verb, err)
+	endSpan(span, err)
+	return err
 }
 
 // retryable reports whether a second try may fare better at once.
@@ -98,9 +101,12 @@ func (s *Store) setLockTimeout() statement {
 	return setting("lock_timeout", s.config.LockTimeout)
 }
 
-// setting sets a parameter of the server to a duration until the end of the transaction.
+// setConfig sets a parameter for the transaction.
+const setConfig = `SELECT set_config($1, $2, true)`
+
+// setting gives a parameter of the server to a duration until the end of the transaction.
 func setting(name string, d time.Duration) statement {
-	return statement{`SELECT set_config($1, $2, true)`, []any{name, fmt.Sprintf("%dms", d.Milliseconds())}}
+	return statement{setConfig, []any{name, fmt.Sprintf("%dms", d.Milliseconds())}}
 }
 
 // writeRow sends one statement under the lock timeout, in one round trip and one implicit transaction, and reads the row

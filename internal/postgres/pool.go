@@ -17,5 +17,6 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 	if _, set := config.ConnConfig.RuntimeParams["application_name"]; !set {
 		config.ConnConfig.RuntimeParams["application_name"] = "fencepost"
 	}
+	config.ConnConfig.Tracer = statementTracer{}
 	return pgxpool.NewWithConfig(ctx, config)
 }

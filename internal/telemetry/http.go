@@ -16,6 +16,7 @@ import (
 // exchange is what becomes known about a request while it is handled.
 type exchange struct {
 	requestID string
+	route     string
 	code      job.Code
 }
 
@@ -38,15 +39,18 @@ func NoteProblem(ctx context.Context, code job.Code) {
 // lines hold the path, only the route that it belongs to.
 func (m *Metrics) Observe(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{requestID: uuid.NewString()}
-		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		x := &exchange{requestID: uuid.NewString(), route: m.routes.of(r)}
+		ctx, span := m.beginRequest(r, x.route)
+		r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 		w.Header().Set("X-Request-Id", x.requestID)
-		m.record(log, r, x, httpsnoop.CaptureMetrics(next, w, r))
+		answer := httpsnoop.CaptureMetrics(next, w, r)
+		m.record(log, r, x, answer)
+		endRequest(span, answer.Code, m.problems.constrain(string(x.code)))
 	})
 }
 
 func (m *Metrics) record(log *slog.Logger, r *http.Request, x *exchange, answer httpsnoop.Metrics) {
-	route, status := m.routes.of(r), fmt.Sprintf("%dxx", answer.Code/100)
+	route, status := x.route, fmt.Sprintf("%dxx", answer.Code/100)
 	m.requests.WithLabelValues(route, r.Method, status, string(x.code)).Inc()
 	m.requestDuration.WithLabelValues(route, status).Observe(answer.Duration.Seconds())
 	log.LogAttrs(r.Context(), slog.LevelDebug, "request answered",

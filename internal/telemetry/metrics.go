@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"fencepost/internal/job"
 	"fencepost/internal/worker"
@@ -23,11 +25,13 @@ var (
 	generations      = []float64{0, 1, 2, 5, 10, 20, 50, job.MaxGeneration}
 )
 
-// Metrics counts what happens in this process. It observes the service and the workers ([job.Observer] and
+// Metrics counts what happens in this process, and traces it once [Metrics.TraceWith] was called. It observes the service and the workers ([job.Observer] and
 // [worker.Observer]), and its methods may be called from many goroutines.
 type Metrics struct {
 	registry          *prometheus.Registry
+	tracer            trace.Tracer
 	routes            routes
+	methods, problems label
 	jobsEnded         *prometheus.CounterVec
 	jobsCreated       *prometheus.CounterVec
 	generation        prometheus.Histogram
@@ -52,10 +56,14 @@ var (
 func NewMetrics(patterns ...string) *Metrics {
 	route := labelOf("route", patterns...)
 	status := labelOf("status", "2xx", "3xx", "4xx", "5xx")
+	methods := labelOf("method", http.MethodGet, http.MethodHead, http.MethodPost)
 	operation := labelOf("operation", job.OperationSubmit, job.OperationCancel, job.OperationReplay)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		tracer:   noop.Tracer{},
 		routes:   newRoutes(patterns),
+		methods:  methods,
+		problems: problemCodes(),
 		jobsEnded: newCounter("fencepost_jobs_ended_total", "Jobs that this process brought to a terminal status.",
 			labelOf("status", job.StatusSucceeded, job.StatusFailed, job.StatusCancelled)),
 		jobsCreated: newCounter("fencepost_jobs_created_total", "Jobs accepted: roots are submitted, replays derived.",
@@ -75,7 +83,7 @@ func NewMetrics(patterns ...string) *Metrics {
 			"Time between the moment that a job was due and its claim.", queueSeconds),
 		claimBatch: newHistogram("fencepost_worker_claim_batch_jobs", "Jobs leased by one claim.", claimSizes),
 		requests: newCounters("fencepost_http_requests_total", "Requests answered; code is the problem, or empty.",
-			route, labelOf("method", http.MethodGet, http.MethodHead, http.MethodPost), status, problemCodes()),
+			route, methods, status, problemCodes()),
 		requestDuration: newHistograms("fencepost_http_request_seconds", "Duration of one request.", requestSeconds,
 			route, status),
 	}
@@ -86,6 +94,15 @@ func NewMetrics(patterns ...string) *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
+}
+
+// BuiltFrom adds the version of the program. Call it once.
+func (m *Metrics) BuiltFrom(version string) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "fencepost_build_info",
+		Help:        "The version of the program; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": version},
+	}, func() float64 { return 1 }))
 }
 
 // problemCodes is the label of a request's problem; a request without one has the empty value.
@@ -126,10 +143,14 @@ func (m *Metrics) Outcome(outcome worker.Outcome) { m.outcomes.WithLabelValues(s
 // JobFailed counts why a job failed.
 func (m *Metrics) JobFailed(code job.FailureCode) { m.failures.WithLabelValues(string(code)).Inc() }
 
-// ExecutionBegan times an execution.
+// ExecutionBegan times and traces an execution.
 func (m *Metrics) ExecutionBegan(ctx context.Context) (_ context.Context, end func(worker.Outcome)) {
 	began := time.Now()
-	return ctx, func(worker.Outcome) { m.execution.Observe(time.Since(began).Seconds()) }
+	ctx, span := m.beginExecution(ctx)
+	return ctx, func(outcome worker.Outcome) {
+		m.execution.Observe(time.Since(began).Seconds())
+		endExecution(span, outcome)
+	}
 }
 
 // QueueWait observes how long a job that was due waited for its claim.

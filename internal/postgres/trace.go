@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"fencepost/internal/job"
+)
+
+// statementNames are what traces call the statements, so that they show no SQL and no arguments.
+var statementNames = map[string]string{
+	"begin":           "begin",
+	"commit":          "commit",
+	"rollback":        "rollback",
+	setConfig:         "set",
+	schemaVersionSQL:  "schema version",
+	submitSQL:         "submit",
+	findByKeySQL:      "find by key",
+	cancelSQL:         "cancel",
+	findCancelledSQL:  "find cancelled",
+	replaySQL:         "replay",
+	findSourceSQL:     "find source",
+	jobsSQL:           "jobs",
+	listSQL:           "list",
+	countByStatusSQL:  "count by status",
+	replaysSQL:        "replays",
+	lineagesSQL:       "lineages",
+	lineageSizesSQL:   "lineage sizes",
+	ancestriesSQL:     "ancestries",
+	lineageSummarySQL: "lineage summary",
+	lineagePageSQL:    "lineage page",
+	backlogSQL:        "backlog",
+	claimSQL:          "claim",
+	leasedPayloadSQL:  "leased payload",
+	ledgerSQL:         "ledger",
+	succeedSQL:        "succeed",
+	retrySQL:          "retry",
+	failSQL:           "fail",
+}
+
+// statementName names a statement. The only one that is not ours is the operator's load.
+func statementName(sql string) string { return cmp.Or(statementNames[sql], "load") }
+
+// beginSpan begins a span inside of the one in ctx. Where there is none, it records nothing: what nobody asked for, such as the
+// claims of an idle worker, leaves no traces.
+func beginSpan(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return trace.SpanFromContext(ctx).TracerProvider().Tracer("fencepost/internal/postgres").Start(ctx, name, options...)
+}
+
+// endSpan ends a span with what it met: for an error of the server its SQLSTATE, and never a text.
+func endSpan(span trace.Span, err error) {
+	if err != nil && !errors.Is(err, job.ErrNotFound) {
+		span.SetStatus(codes.Error, "")
+	}
+	if pgErr, fromServer := errors.AsType[*pgconn.PgError](err); fromServer {
+		span.SetAttributes(attribute.String("db.response.status_code", pgErr.Code))
+	}
+	span.End()
+}
+
+// statementTracer traces each statement by its name. A library would add the SQL, or the texts of errors, which quote data.
+type statementTracer struct{}
+
+var (
+	_ pgx.QueryTracer = statementTracer{}
+	_ pgx.BatchTracer = statementTracer{}
+)
+
+func beginStatement(ctx context.Context, sql string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return beginSpan(ctx, "sql "+statementName(sql), append(options, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("db.system.name", "postgresql")))...)
+}
+
+// TraceQueryStart implements [pgx.QueryTracer].
+func (statementTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	ctx, _ = beginStatement(ctx, data.SQL)
+	return ctx
+}
+
+// TraceQueryEnd implements [pgx.QueryTracer].
+func (statementTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	endSpan(trace.SpanFromContext(ctx), data.Err)
+}
+
+// TraceBatchStart implements [pgx.BatchTracer]. The statements of a batch are one round trip, but each has a span.
+func (statementTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+// TraceBatchQuery implements [pgx.BatchTracer]. It is called once a statement has answered.
+func (statementTracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	_, span := beginStatement(ctx, data.SQL, trace.WithTimestamp(data.ReadStartTime))
+	endSpan(span, data.Err)
+}
+
+// TraceBatchEnd implements [pgx.BatchTracer].
+func (statementTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
