@@ -1,0 +1,44 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
+
+	"fencepost/internal/pgtest"
+)
+
+// elapsed is how long a function takes.
+func elapsed(do func()) time.Duration {
+	start := time.Now()
+	do()
+	return time.Since(start)
+}
+
+// TestFiftyRequestsTakeLessThanTwoVerificationsBeyondTheFirst compares with what bcrypt needs for the same user, on the same
+// machine.
+//
+//nolint:paralleltest // it measures time
+func TestFiftyRequestsTakeLessThanTwoVerificationsBeyondTheFirst(t *testing.T) {
+	users := usersFile(t)
+	p := serve(t, pgtest.URL(t), "--users-file", users, "--workers=0")
+	line, err := os.ReadFile(users)
+	require.NoError(t, err)
+	_, hash, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+	verification := elapsed(func() { err = bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) })
+	require.NoError(t, err)
+
+	request := func() { require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.api+"/api/etl/jobs", "").status) }
+	request()
+	fortyNine := elapsed(func() {
+		for range 49 {
+			request()
+		}
+	})
+	require.Less(t, fortyNine, 2*verification)
+}
