@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,6 +88,18 @@ func TestCommandsInSystemdUnitsAreUnderstood(t *testing.T) {
 		require.True(t, found, unit)
 		line, _, _ = strings.Cut(line, "\n")
 		requireUnderstood(t, e, strings.Fields(line)...)
+	}
+}
+
+func TestCommandsInTheDocumentsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	command := regexp.MustCompile(`(?m)^fencepost (.+)$`)
+	for _, document := range []string{"docs/deployment.md", "docs/operations.md"} {
+		commands := command.FindAllStringSubmatch(readFile(t, document), -1)
+		require.NotEmpty(t, commands, document)
+		for _, c := range commands {
+			requireUnderstood(t, nil, strings.Fields(c[1])...)
+		}
 	}
 }
 
