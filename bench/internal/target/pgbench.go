@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,13 +77,17 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, first int64) (load.Samp
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		return load.Sample{}, err
 	}
-	args := append(p.arguments(b, first), "-f", path, p.DatabaseURL)
+	args := append(p.arguments(b, first), "-f", path, "--log-prefix", filepath.Join(dir, "log"), p.DatabaseURL)
 	cmd := exec.CommandContext(ctx, p.Binary, args...) //nolint:gosec // PostgreSQL's own program
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		return load.Sample{}, fmt.Errorf("pgbench: %w: %s", err, output)
 	}
-	return parseReport(string(output))
+	sample, err := parseReport(string(output))
+	if err == nil && b.Ops > 0 {
+		sample.Elapsed, err = steadyTime(dir, sample.Ops)
+	}
+	return sample, err
 }
 
 func (p *Pgbench) arguments(b load.Bound, first int64) []string {
@@ -91,7 +96,7 @@ func (p *Pgbench) arguments(b load.Bound, first int64) []string {
 		"-D", fmt.Sprintf("first=%d", first), "-D", "turn=-1",
 	}
 	if b.Ops > 0 {
-		return append(args, "-t", strconv.FormatInt(b.Ops/load.Clients, 10))
+		return append(args, "-l", "-t", strconv.FormatInt(b.Ops/load.Clients, 10))
 	}
 	return append(args, "-T", strconv.Itoa(max(1, int(b.Duration.Round(time.Second).Seconds()))))
 }
@@ -123,6 +128,36 @@ func pipelined(statements []string) string {
 		return text
 	}
 	return "\\startpipeline\n" + text + "\n\\endpipeline"
+}
+
+// steadyTime is how long all operations would have taken at the rate of the middle eight tenths of them, by the log. In the
+// first, connections are new and plan their statements; in the last, some clients have nothing left to do.
+func steadyTime(dir string, ops int64) (time.Duration, error) {
+	logs, err := filepath.Glob(filepath.Join(dir, "log.*"))
+	if err != nil {
+		return 0, err
+	}
+	var ends []time.Time
+	for _, name := range logs {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(text)) {
+			var client, transaction, took, script, seconds, microseconds int64
+			if _, err := fmt.Sscan(line, &client, &transaction, &took, &script, &seconds, &microseconds); err != nil {
+				return 0, fmt.Errorf("log of pgbench: %w", err)
+			}
+			ends = append(ends, time.Unix(seconds, microseconds*1000))
+		}
+	}
+	if len(ends) < 10 {
+		return 0, errors.New("pgbench logged too few transactions")
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	first, last := len(ends)/10, len(ends)*9/10
+	middle := ends[last].Sub(ends[first])
+	return time.Duration(float64(middle) * float64(ops) / float64(last-first)), nil
 }
 
 var (
