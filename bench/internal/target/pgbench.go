@@ -77,7 +77,7 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, first int64) (load.Samp
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		return load.Sample{}, err
 	}
-	args := append(p.arguments(b, first), "-f", path, "--log-prefix", filepath.Join(dir, "log"), p.DatabaseURL)
+	args := append(p.arguments(b, first, dir), "-f", path, p.DatabaseURL)
 	cmd := exec.CommandContext(ctx, p.Binary, args...) //nolint:gosec // PostgreSQL's own program
 	output, err := cmd.CombinedOutput()
 	if err != nil {
@@ -90,13 +90,13 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, first int64) (load.Samp
 	return sample, err
 }
 
-func (p *Pgbench) arguments(b load.Bound, first int64) []string {
+func (p *Pgbench) arguments(b load.Bound, first int64, logDir string) []string {
 	args := []string{
 		"-n", "-M", "prepared", "-c", strconv.Itoa(load.Clients), "-j", "2",
 		"-D", fmt.Sprintf("first=%d", first), "-D", "turn=-1",
 	}
 	if b.Ops > 0 {
-		return append(args, "-l", "-t", strconv.FormatInt(b.Ops/load.Clients, 10))
+		return append(args, "-l", "--log-prefix", filepath.Join(logDir, "log"), "-t", strconv.FormatInt(b.Ops/load.Clients, 10))
 	}
 	return append(args, "-T", strconv.Itoa(max(1, int(b.Duration.Round(time.Second).Seconds()))))
 }
