@@ -34,11 +34,13 @@ type facade interface {
 	list(cursor string) answer
 }
 
-// scene is a server without workers, and its database, in which the test itself plays the worker.
+// scene is a server without workers, and its database, in which the test itself plays the worker. The user, the keys and the
+// payloads are marked.
 type scene struct {
-	t   *testing.T
-	api string
 	*backend
+	t       *testing.T
+	server  *process
+	answers *strings.Builder
 }
 
 func newScene(t *testing.T, args ...string) *scene {
@@ -48,12 +50,12 @@ func newScene(t *testing.T, args ...string) *scene {
 
 func sceneOn(t *testing.T, url string, args ...string) *scene {
 	t.Helper()
-	p := serve(t, url, append(args, "--workers=0", "--lock-timeout=50ms",
+	p := serve(t, url, append(args, "--users-file", markedUsersFile(t), "--workers=0", "--lock-timeout=50ms", "--log-level=debug",
 		fmt.Sprint("--max-payload-bytes=", mostBytes), fmt.Sprint("--max-batch-records=", mostRecords))...)
 	b, err := openBackend(t.Context(), url, databaseOptions{poolSize: 8, lockTimeout: patience}, feed.Limits{})
 	require.NoError(t, err)
 	t.Cleanup(b.close)
-	return &scene{t, p.api, b}
+	return &scene{b, t, p, &strings.Builder{}}
 }
 
 // limitedScene has used up what its owner may submit.
@@ -82,13 +84,21 @@ func crashedScene(t *testing.T) *scene {
 	return s
 }
 
-// within is the same scene in a subtest.
-func (s *scene) within(t *testing.T) *scene { return &scene{t, s.api, s.backend} }
-
-// request sends a request to the path of a facade.
-func (s *scene) request(f facade, method, body string, header ...string) answer {
+// end looks for the mark in all that the server has said.
+func (s *scene) end() {
 	s.t.Helper()
-	return call(s.t, method, s.api+f.path(), body, header...)
+	s.server.requireSecrecy(s.t, s.answers.String(), mark)
+}
+
+// within is the same scene in a subtest.
+func (s *scene) within(t *testing.T) *scene { return &scene{s.backend, t, s.server, s.answers} }
+
+// call sends a request as the marked user, and keeps its answer but for the path, which may come back in a problem.
+func (s *scene) call(method, path, body string, header ...string) answer {
+	s.t.Helper()
+	a := callAs(s.t, http.DefaultClient, markedName, markedPassword, method, s.server.api+path, body, header...)
+	fmt.Fprintln(s.answers, a.status, a.header, strings.ReplaceAll(string(a.body), path, ""))
+	return a
 }
 
 // hold runs SQL in a transaction that stays undecided until the test ends.
@@ -170,6 +180,14 @@ func (s *scene) lastGeneration() (id string) {
 	return id
 }
 
+// marked leaves out no key that is there.
+func marked(key string) string {
+	if key == "" {
+		return ""
+	}
+	return mark + " " + key
+}
+
 type restFacade struct{ *scene }
 
 func (restFacade) path() string { return "/api/etl/jobs" }
@@ -184,13 +202,13 @@ func (d restFacade) replay(source, payload, key string) answer {
 
 func (d restFacade) post(path, body, key string) answer {
 	if key != "" {
-		key = `"` + key + `"`
+		key = `"` + marked(key) + `"`
 	}
-	return call(d.t, http.MethodPost, d.api+d.path()+path, body, "Idempotency-Key", key)
+	return d.call(http.MethodPost, d.path()+path, body, "Idempotency-Key", key)
 }
 
 func (d restFacade) list(cursor string) answer {
-	return call(d.t, http.MethodGet, d.api+d.path()+"?cursor="+cursor, "")
+	return d.call(http.MethodGet, d.path()+"?cursor="+cursor, "")
 }
 
 type graphqlFacade struct{ *scene }
@@ -201,16 +219,16 @@ type variables map[string]any
 func (graphqlFacade) path() string { return graphqlPath }
 
 func (d graphqlFacade) submit(payload, key string) answer {
-	return d.mutate("submitJob", "SubmitJobInput", variables{"requestPayload": payload, "idempotencyKey": key})
+	return d.mutate("submitJob", "SubmitJobInput", variables{"requestPayload": payload, "idempotencyKey": marked(key)})
 }
 
 func (d graphqlFacade) cancel(id, key string) answer {
-	return d.mutate("cancelJob", "CancelJobInput", variables{"jobRecordId": id, "idempotencyKey": key})
+	return d.mutate("cancelJob", "CancelJobInput", variables{"jobRecordId": id, "idempotencyKey": marked(key)})
 }
 
 func (d graphqlFacade) replay(source, payload, key string) answer {
 	return d.mutate("replayJob", "ReplayJobInput",
-		variables{"sourceJobRecordId": source, "requestPayload": payload, "idempotencyKey": key})
+		variables{"sourceJobRecordId": source, "requestPayload": payload, "idempotencyKey": marked(key)})
 }
 
 func (d graphqlFacade) mutate(field, inputType string, input variables) answer {
@@ -225,7 +243,7 @@ func (d graphqlFacade) list(cursor string) answer {
 func (d graphqlFacade) post(query string, v variables) answer {
 	body, err := json.Marshal(map[string]any{"query": query, "variables": v})
 	require.NoError(d.t, err)
-	return call(d.t, http.MethodPost, d.api+d.path(), string(body))
+	return d.call(http.MethodPost, d.path(), string(body))
 }
 
 // refusal is what a client learns from a refused request: the members of the problem, which are the same in REST and in

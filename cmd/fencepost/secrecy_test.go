@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -20,7 +21,11 @@ import (
 
 // mark is part of everything that must not leave: the principal, the password, the keys, the payloads, and so the text of
 // the errors that the load statement meets.
-const mark = "canary"
+const (
+	mark           = "canary"
+	markedName     = mark + "-principal"
+	markedPassword = mark + "-password"
+)
 
 // markedLoad fails on a number that is none, with an error that quotes it, and takes its time when it is told to.
 const markedLoad = `
@@ -41,23 +46,54 @@ type markedServer struct {
 func startMarked(t *testing.T) *markedServer {
 	t.Helper()
 	url, dir := pgtest.URL(t), t.TempDir()
-	users, load := filepath.Join(dir, "users"), filepath.Join(dir, "load.sql")
-	require.NoError(t, auth.Add(users, mark+"-principal", mark+"-password"))
+	load := filepath.Join(dir, "load.sql")
 	require.NoError(t, os.WriteFile(load, []byte(markedLoad), 0o600))
 	database, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = database.Close(t.Context()) })
-	p := start(t, nil, serveIsReady, "serve", "--database-url", url, "--users-file", users, "--load-sql-file", load,
+	p := start(t, nil, serveIsReady, "serve", "--database-url", url, "--users-file", markedUsersFile(t), "--load-sql-file", load,
 		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "debug")
-	return &markedServer{process: p, t: t, database: database, secrets: []string{mark}}
+	credential := markedName + ":" + markedPassword
+	secrets := append(digests(markedName, markedPassword, credential), mark, base64.StdEncoding.EncodeToString([]byte(credential)))
+	return &markedServer{process: p, t: t, database: database, secrets: secrets}
 }
 
-// post sends a request with a marked key and keeps its answer.
+func markedUsersFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, auth.Add(path, markedName, markedPassword))
+	return path
+}
+
+// digests are the hashes of texts, in the forms that they could be written in.
+func digests(texts ...string) (written []string) {
+	for _, text := range texts {
+		hash := sha256.Sum256([]byte(text))
+		written = append(written, spellings(hash[:])...)
+	}
+	return written
+}
+
+func spellings(secret []byte) []string {
+	return []string{
+		hex.EncodeToString(secret), strings.ToUpper(hex.EncodeToString(secret)),
+		base64.RawStdEncoding.EncodeToString(secret), base64.RawURLEncoding.EncodeToString(secret),
+	}
+}
+
+// post sends a request with a marked key.
 func (s *markedServer) post(path, key, body string) answer {
 	s.t.Helper()
-	a := callAs(s.t, http.DefaultClient, mark+"-principal", mark+"-password", http.MethodPost, s.api+path, body,
-		"Idempotency-Key", `"`+mark+" "+key+`"`)
-	fmt.Fprintln(&s.answers, a.status, a.header, string(a.body))
+	s.secrets = append(s.secrets, digests(mark+" "+key, body)...)
+	return s.send(http.MethodPost, path, body, "Idempotency-Key", `"`+mark+" "+key+`"`)
+}
+
+// send keeps the answer to a request, but for the path, which comes back in a problem.
+func (s *markedServer) send(method, target, body string, header ...string) answer {
+	s.t.Helper()
+	a := callAs(s.t, http.DefaultClient, markedName, markedPassword, method, s.api+target, body, header...)
+	path, _, _ := strings.Cut(target, "?")
+	fmt.Fprintln(&s.answers, a.status, a.header, strings.ReplaceAll(string(a.body), `"`+path+`"`, ""))
 	return a
 }
 
@@ -89,8 +125,7 @@ func (s *markedServer) noteIdentities() {
 	secrets, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
 	require.NoError(s.t, err)
 	for _, secret := range secrets {
-		s.secrets = append(s.secrets, hex.EncodeToString(secret), base64.RawStdEncoding.EncodeToString(secret),
-			base64.RawURLEncoding.EncodeToString(secret))
+		s.secrets = append(s.secrets, spellings(secret)...)
 		if len(secret) == 16 {
 			s.secrets = append(s.secrets, (&pgtype.UUID{Bytes: [16]byte(secret), Valid: true}).String())
 		}
@@ -114,23 +149,45 @@ func TestNothingSecretLeavesInAnswersLogsOrMetrics(t *testing.T) {
 	for _, document := range []string{"{canary", "{canary}", `{job(jobRecordId: \"canary\", canary: 1) {id}}`} {
 		s.post("/graphql", "", `{"query":"`+document+`"}`)
 	}
+	for _, target := range []string{
+		"/canary?canary=canary", "/api/etl/jobs/canary", "/api/etl/jobs/canary/lineage", "/api/etl/jobs/canary/provenance?canary",
+		"/api/etl/jobs?canary=canary", "/api/etl/jobs?cursor=canary", "/api/etl/jobs?status=canary", "/graphql?query={canary}",
+		"/playground?canary", "/lineage?job=canary",
+	} {
+		s.send(http.MethodGet, target, "")
+		s.send("CANARY", target, mark, "Accept", "text/canary", "Content-Type", "text/canary", "X-Request-Id", mark)
+		s.send(http.MethodGet, target, "", "Authorization", "Basic canary", "If-None-Match", `"canary"`)
+	}
+	for _, path := range []string{slow, done, failed} {
+		for _, part := range []string{"", "/lineage", "/provenance"} {
+			require.Equal(t, http.StatusOK, s.send(http.MethodGet, path+part, "").status)
+		}
+	}
 	_, err := s.database.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME COLUMN job_status TO canary")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusInternalServerError, s.post("/api/etl/jobs", "x", `[]`).status)
 	s.post("/graphql", "", `{"query":"{jobs{nodes{id}}}"}`)
 
 	require.Greater(t, len(s.secrets), 50)
-	metrics := string(call(t, http.MethodGet, s.admin+"/metrics", "").body)
-	log := s.end().stderr
-	for name, text := range map[string]string{"answers": s.answers.String(), "log": log, "metrics": metrics} {
+	said := s.requireSecrecy(t, s.answers.String(), s.secrets...)
+	for _, id := range s.jobs {
+		require.NotContains(t, said, id)
+	}
+	require.Contains(t, said, "etl_target_failure", "the log was written")
+}
+
+// requireSecrecy ends a server and looks for secrets, and for SQL, in its answers, its metrics and its log. It returns the
+// latter two.
+func (p *process) requireSecrecy(t *testing.T, answers string, secrets ...string) (said string) {
+	t.Helper()
+	metrics := string(call(t, http.MethodGet, p.admin+"/metrics", "").body)
+	log := p.end().stderr
+	for name, text := range map[string]string{"answers": answers, "log": log, "metrics": metrics} {
 		require.NotEmpty(t, text, name)
-		for _, secret := range s.secrets {
+		for _, secret := range secrets {
 			require.NotContains(t, text, secret, name)
 		}
 		require.NotRegexp(t, `(?i)sqlstate|etl_job_records|select |insert |invalid input syntax`, text, name)
 	}
-	for _, id := range s.jobs {
-		require.NotContains(t, log+metrics, id)
-	}
-	require.Contains(t, log, "etl_target_failure", "the log was written")
+	return log + metrics
 }
