@@ -38,7 +38,7 @@ func quick() operation.Profile {
 	return operation.Profile{
 		Sizes: []int64{100_000, 1_000_000},
 		Main:  1_000_000,
-		Reads: plan(4, seconds(2), seconds(4)),
+		Reads: plan(4, seconds(1), seconds(3)),
 		Writes: compare.Plan{
 			Passes: 4, Warm: operations(1600), Measured: operations(9600), Latency: seconds(4),
 		},
