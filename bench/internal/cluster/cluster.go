@@ -28,9 +28,10 @@ var settings = []string{
 
 // Cluster is a running server with its data.
 type Cluster struct {
-	// BinDir holds the server's programs, and pgbench.
-	BinDir string
+	// Pgbench is the program of that name: the server's own, or another version's when it has none.
+	Pgbench string
 
+	binDir string
 	dir    string
 	server *localpg.Server
 }
@@ -46,11 +47,20 @@ func Start(ctx context.Context, parent, binDir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{BinDir: found, dir: dir}
+	c := &Cluster{Pgbench: pgbench(found), binDir: found, dir: dir}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return c, nil
+}
+
+func pgbench(binDir string) string {
+	own := filepath.Join(binDir, "pgbench")
+	if _, err := os.Stat(own); err == nil {
+		return own
+	}
+	other, _ := localpg.Find("") // without one, the run fails with the name of the missing program
+	return filepath.Join(other, "pgbench")
 }
 
 func (c *Cluster) start(ctx context.Context) error {
@@ -59,7 +69,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	server, err := localpg.Start(ctx, localpg.Config{
-		DataDir: filepath.Join(c.dir, "pg"), BinDir: c.BinDir,
+		DataDir: filepath.Join(c.dir, "pg"), BinDir: c.binDir,
 		Settings: settings, Log: slog.New(slog.DiscardHandler),
 	})
 	c.server = server

@@ -27,7 +27,7 @@ func (o Cancel) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		return compare.Result{}, err
 	}
 	floor := &target.Pgbench{
-		Binary: e.pgbench(), DatabaseURL: db.URL, Row: ":next",
+		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: ":next",
 		Statements: e.sql(cancelStatement), Fuel: db.Fuel.Pending, Done: cancelled(db),
 	}
 	peer, err := e.postgraphile(ctx, db, postgraphileCancel)

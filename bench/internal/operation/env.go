@@ -4,7 +4,6 @@ package operation
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"fencepost/bench/internal/cluster"
 	"fencepost/bench/internal/compare"
@@ -128,5 +127,3 @@ func (e *Env) Close() error {
 	e.closers = nil
 	return errors.Join(errs...)
 }
-
-func (e *Env) pgbench() string { return filepath.Join(e.Cluster.BinDir, "pgbench") }

@@ -32,7 +32,7 @@ func (o Submit) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		return db.Fuel.Count(ctx, first, ops, job.StatusPending)
 	}
 	floor := &target.Pgbench{
-		Binary: e.pgbench(), DatabaseURL: db.URL, Row: ":next",
+		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: ":next",
 		Statements: e.sql(submitStatement), Fuel: reserve, Done: pending,
 	}
 	throughREST := rest(db, restSubmit)

@@ -40,7 +40,7 @@ func (e *Env) sql(statements ...statement) func(owner, id string) ([]string, err
 
 // readFloor runs statements on a row that is picked by a pgbench expression.
 func (e *Env) readFloor(db *Database, row string, statements ...statement) compare.Target {
-	return &target.Pgbench{Binary: e.pgbench(), DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
+	return &target.Pgbench{Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
 }
 
 // cancelled counts the jobs of a range of fuel that are cancelled.
