@@ -13,7 +13,7 @@ HAND_WRITTEN = $(shell go list ./... | grep -v -e /graph/generated -e /graph/mod
 TEST_FLAGS ?=
 
 # What Go tests run with Node.js.
-NODE_MODULES := $(patsubst %,%/node_modules/.package-lock.json,graph/conformance graph/clients internal/webui/browsertest)
+NODE_MODULES := $(patsubst %,%/node_modules/.package-lock.json,graph/conformance graph/clients rest/conformance internal/webui/browsertest)
 VERSION ?= dev
 
 .PHONY: help
