@@ -15,7 +15,8 @@ import (
 	"fencepost/internal/job"
 )
 
-// statements hears of each statement that a pool has the database run.
+// statements hears of each statement that the database runs for a request. Notices, which follow on a write some time later, are
+// for none.
 type statements struct {
 	mu  sync.Mutex
 	sql []string
@@ -26,7 +27,10 @@ var (
 	_ pgx.BatchTracer = (*statements)(nil)
 )
 
-func (s *statements) note(sql string) {
+func (s *statements) note(ctx context.Context, sql string) {
+	if ctx.Value(http.ServerContextKey) == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sql = append(s.sql, sql)
@@ -42,7 +46,7 @@ func (s *statements) take() []string {
 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	s.note(data.SQL)
+	s.note(ctx, data.SQL)
 	return ctx
 }
 
@@ -50,8 +54,8 @@ func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 	return ctx
 }
 
-func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
-	s.note(data.SQL)
+func (s *statements) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	s.note(ctx, data.SQL)
 }
 
 func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
