@@ -195,6 +195,7 @@ func reads(owner job.Owner, first, step int) []planned {
 	root, leaf, some := rowID(first), rowID(first+99*step), rowID(first+300*step)
 	list := func(before uuid.UUID, filter ...any) []any { return append(append([]any{o}, filter...), before, page) }
 	return []planned{
+		{name: "jobSQL", sql: jobSQL, args: []any{o, some}},
 		{name: "jobsSQL", sql: jobsSQL, args: []any{o, []uuid.UUID{some, leaf}}},
 		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, nil)},
 		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{SUCCEEDED}", nil, nil, nil, nil), limit: page},

@@ -14,9 +14,19 @@ SELECT ` + jobColumns + `
 FROM etl_job_records
 WHERE principal_scope_hash = $1 AND job_record_id = ANY ($2)`
 
+// jobSQL is jobsSQL for a single id. PostgreSQL plans it once, and an array of unknown length each time.
+const jobSQL = `
+SELECT ` + jobColumns + `
+FROM etl_job_records
+WHERE principal_scope_hash = $1 AND job_record_id = $2`
+
 // Jobs implements job.Store.
 func (s *Store) Jobs(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]job.Job, error) {
-	jobs, err := query(ctx, s, "jobs", collectJob, jobsSQL, owner[:], ids)
+	sql, arg := jobsSQL, any(ids)
+	if len(ids) == 1 {
+		sql, arg = jobSQL, ids[0]
+	}
+	jobs, err := query(ctx, s, "jobs", collectJob, sql, owner[:], arg)
 	byID := make(map[uuid.UUID]job.Job, len(jobs))
 	for _, j := range jobs {
 		byID[j.ID] = j

@@ -27,6 +27,7 @@ var statementNames = map[string]string{
 	findCancelledSQL:  "find cancelled",
 	replaySQL:         "replay",
 	findSourceSQL:     "find source",
+	jobSQL:            "job",
 	jobsSQL:           "jobs",
 	listSQL:           "list",
 	countByStatusSQL:  "count by status",

@@ -16,7 +16,7 @@ type JobByID struct{}
 func (JobByID) Title() string { return "job by id" }
 
 // jobStatement reads a job, as both doors do.
-var jobStatement = statement{"jobsSQL", func(owner, id string) []string { return []string{owner, "ARRAY[" + id + "]"} }}
+var jobStatement = statement{"jobSQL", func(owner, id string) []string { return []string{owner, id} }}
 
 // Measure implements Operation.
 func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {

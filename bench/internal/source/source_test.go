@@ -14,7 +14,7 @@ func TestStatementsAreTheProducts(t *testing.T) {
 	t.Parallel()
 	statements, err := source.Read("../../../internal/postgres")
 	require.NoError(t, err)
-	for _, name := range []string{"cancelSQL", "jobsSQL", "listSQL", "lineageSummarySQL", "lineagePageSQL", "submitSQL"} {
+	for _, name := range []string{"cancelSQL", "jobSQL", "jobsSQL", "listSQL", "lineageSummarySQL", "lineagePageSQL", "submitSQL"} {
 		require.Contains(t, statements[name], "etl_job_records", name)
 	}
 	sql, err := statements.Get("jobsSQL", "'owner'", "ARRAY['id']")
