@@ -50,7 +50,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 			_, err := w.service.Submit(ctx, w.owner, key(t, "a"), batch)
 			return err
 		},
-		"[sql jobs jobs]": func(ctx context.Context) error {
+		"[sql job jobs]": func(ctx context.Context) error {
 			_, err := w.service.Get(ctx, w.owner, j.ID.String())
 			return err
 		},
