@@ -399,24 +399,27 @@ type ProvenanceNode struct {
 	// Type The node's class.
 	Type ProvenanceNodeType `json:"@type"`
 
-	// ProvStartedAtTime A time in UTC with microseconds (RFC 3339).
-	ProvStartedAtTime *Timestamp `json:"prov:startedAtTime,omitempty"`
+	// ProvStartedAtTime When the new job was created.
+	ProvStartedAtTime *[]Timestamp `json:"prov:startedAtTime,omitempty"`
 
 	// ProvUsed The source that a replay read.
-	ProvUsed *string `json:"prov:used,omitempty"`
+	ProvUsed *ProvenanceReference `json:"prov:used,omitempty"`
 
 	// ProvWasAssociatedWith The agent of a replay.
-	ProvWasAssociatedWith *string `json:"prov:wasAssociatedWith,omitempty"`
+	ProvWasAssociatedWith *ProvenanceReference `json:"prov:wasAssociatedWith,omitempty"`
 
 	// ProvWasDerivedFrom The source of a job.
-	ProvWasDerivedFrom *string `json:"prov:wasDerivedFrom,omitempty"`
+	ProvWasDerivedFrom *ProvenanceReference `json:"prov:wasDerivedFrom,omitempty"`
 
 	// ProvWasGeneratedBy The replay that made a job.
-	ProvWasGeneratedBy *string `json:"prov:wasGeneratedBy,omitempty"`
+	ProvWasGeneratedBy *ProvenanceReference `json:"prov:wasGeneratedBy,omitempty"`
 }
 
 // ProvenanceNodeType The node's class.
 type ProvenanceNodeType string
+
+// ProvenanceReference The IRI of another node, as an array of one.
+type ProvenanceReference = []string
 
 // Record One record. Whatever it has beside its id is the client's own.
 type Record struct {

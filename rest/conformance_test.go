@@ -22,7 +22,7 @@ func TestProvenanceIsRDFThatKeepsTheConstraintsOfPROV(t *testing.T) {
 	// The agent and the root are one statement each, and each of the six replays is seven.
 	require.Equal(t, "44 statements\n", judged(t, a.body))
 
-	unmapped := strings.Replace(a.body, `"prov:used":"`, `"used":"`, 1)
+	unmapped := strings.Replace(a.body, `"prov:used":[`, `"used":[`, 1)
 	require.NotEqual(t, unmapped, a.body)
 	require.Contains(t, judged(t, unmapped), "Safe mode validation error", "the program would notice")
 }

@@ -27,15 +27,16 @@ type provenanceDocument struct {
 	Graph   []provenanceNode `json:"@graph"`
 }
 
-// provenanceNode is an agent, an entity (a job) or an activity (the replay that made one).
+// provenanceNode is an agent, an entity (a job) or an activity (the replay that made one). Every property is an array, as in
+// the statements of PROV-JSONLD (W3C Member Submission, 2024), though each has one value.
 type provenanceNode struct {
-	ID                string `json:"@id"`
-	Type              string `json:"@type"`
-	StartedAtTime     string `json:"prov:startedAtTime,omitempty"`
-	Used              string `json:"prov:used,omitempty"`
-	WasAssociatedWith string `json:"prov:wasAssociatedWith,omitempty"`
-	WasGeneratedBy    string `json:"prov:wasGeneratedBy,omitempty"`
-	WasDerivedFrom    string `json:"prov:wasDerivedFrom,omitempty"`
+	ID                string   `json:"@id"`
+	Type              string   `json:"@type"`
+	StartedAtTime     []string `json:"prov:startedAtTime,omitempty"`
+	Used              []string `json:"prov:used,omitempty"`
+	WasAssociatedWith []string `json:"prov:wasAssociatedWith,omitempty"`
+	WasGeneratedBy    []string `json:"prov:wasGeneratedBy,omitempty"`
+	WasDerivedFrom    []string `json:"prov:wasDerivedFrom,omitempty"`
 }
 
 // Provenance exports the lineage as a W3C PROV-O graph in JSON-LD (contract section 6). The same lineage always gives the
@@ -59,10 +60,10 @@ func provenanceOf(j Job) []provenanceNode {
 	activity := provenanceNode{
 		ID:                entity.ID + "#replay",
 		Type:              "prov:Activity",
-		StartedAtTime:     j.CreatedAt.UTC().Format(provenanceTime),
-		Used:              j.Derivation.SourceID.URN(),
-		WasAssociatedWith: provenanceAgent,
+		StartedAtTime:     []string{j.CreatedAt.UTC().Format(provenanceTime)},
+		Used:              []string{j.Derivation.SourceID.URN()},
+		WasAssociatedWith: []string{provenanceAgent},
 	}
-	entity.WasGeneratedBy, entity.WasDerivedFrom = activity.ID, activity.Used
+	entity.WasGeneratedBy, entity.WasDerivedFrom = []string{activity.ID}, activity.Used
 	return []provenanceNode{entity, activity}
 }

@@ -2,10 +2,12 @@ package job
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/pb33f/jsonschema/v6"
 	"github.com/piprate/json-gold/ld"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,6 +62,31 @@ func TestProvenanceIsTheLineageInPROV(t *testing.T) {
 		`job1#replay prov:startedAtTime "2026-11-29T12:00:01.000120Z"^^xsd:dateTime .`,
 		"job1#replay prov:wasAssociatedWith service .",
 	}, shortened(triples(t, NewLineage(testID(1), jobs).Provenance())))
+}
+
+// TestProvenanceNodesHaveTheShapeOfPROVJSONLD judges each node by the rules that the schema of PROV-JSONLD (W3C Member
+// Submission, 2024, appendix A) has for entities, activities and agents: properties with a prefix are arrays of names.
+func TestProvenanceNodesHaveTheShapeOfPROVJSONLD(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Graph []any `json:"@graph"`
+	}
+	require.NoError(t, json.Unmarshal(NewLineage(testID(0), smallLineage()).Provenance(), &document))
+	require.NotEmpty(t, document.Graph)
+	statement := jsonschema.NewCompiler().MustCompile("testdata/prov-jsonld-statement.json")
+	for _, node := range document.Graph {
+		require.NoError(t, statement.Validate(node))
+	}
+	for _, wrong := range []string{
+		`{"@type": "prov:Entity"}`,
+		`{"@id": "a:b", "@type": "prov:Place"}`,
+		`{"@id": "a:b", "@type": "prov:Entity", "prov:wasDerivedFrom": "a:c"}`,
+		`{"@id": "a:b", "@type": "prov:Entity", "wasDerivedFrom": ["a:c"]}`,
+	} {
+		var node any
+		require.NoError(t, json.Unmarshal([]byte(wrong), &node))
+		require.Error(t, statement.Validate(node), wrong)
+	}
 }
 
 func TestProvenanceHoldsEveryReplayOfALineage(t *testing.T) {
