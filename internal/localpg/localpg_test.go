@@ -110,9 +110,11 @@ func TestAKilledParentLeavesACleanlyStoppedDatabase(t *testing.T) {
 				return errors.Is(err, fs.ErrNotExist)
 			}, patience, readyPollInterval)
 
-			log, err := os.ReadFile(filepath.Join(dataDir, "postgres.log"))
-			require.NoError(t, err)
-			require.Contains(t, string(log), "database system is shut down")
+			// Its last words come just after the lock file went.
+			require.Eventually(t, func() bool {
+				log, err := os.ReadFile(filepath.Join(dataDir, "postgres.log"))
+				return err == nil && strings.Contains(string(log), "database system is shut down")
+			}, patience, readyPollInterval)
 			require.Equal(t, 7, query[int](t, start(t, Config{DataDir: dataDir}).URL(), "SELECT n FROM kept"))
 		})
 	}
