@@ -20,8 +20,13 @@ const (
 
 var cursorEncoding = base64.RawURLEncoding
 
-// cursorScope names one list: what it lists and how it is filtered.
-type cursorScope string
+// cursorScope is the tag of one list: a hash of what it lists and how it is filtered.
+type cursorScope [cursorTagSize]byte
+
+func newCursorScope(list string) cursorScope {
+	sum := sha256.Sum256([]byte(list))
+	return cursorScope(sum[:cursorTagSize])
+}
 
 func jobsScope(f Filter) cursorScope {
 	scope := fmt.Sprintf("jobs status=%q", f.Statuses)
@@ -37,20 +42,15 @@ func jobsScope(f Filter) cursorScope {
 	if f.CreatedBefore != nil {
 		scope += fmt.Sprintf(" before=%d", f.CreatedBefore.UnixMicro())
 	}
-	return cursorScope(scope)
+	return newCursorScope(scope)
 }
 
-func replaysScope(source uuid.UUID) cursorScope { return cursorScope("replays " + source.String()) }
+func replaysScope(source uuid.UUID) cursorScope { return newCursorScope("replays " + source.String()) }
 
-func lineageScope(id uuid.UUID) cursorScope { return cursorScope("lineage " + id.String()) }
-
-func (s cursorScope) tag() []byte {
-	sum := sha256.Sum256([]byte(s))
-	return sum[:cursorTagSize]
-}
+func lineageScope(id uuid.UUID) cursorScope { return newCursorScope("lineage " + id.String()) }
 
 func (s cursorScope) encode(p Position) string {
-	raw := append(s.tag(), byte(p.Generation)) //nolint:gosec // at most MaxGeneration
+	raw := append(s[:], byte(p.Generation)) //nolint:gosec // at most MaxGeneration
 	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
 }
 
