@@ -112,3 +112,12 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 	require.Contains(t, log.String(), "field=none")
 	require.NotContains(t, log.String(), "secret")
 }
+
+func TestADocumentThatHasPassedIsNotMeasuredAgain(t *testing.T) {
+	t.Parallel()
+	a := admission{documents: newDocumentCache()}
+	params := &graphql.RawParams{Query: strings.Repeat("{a", 16) + strings.Repeat("}", 16)}
+	require.NotNil(t, a.MutateOperationParameters(t.Context(), params))
+	a.documents.Add(t.Context(), params.Query, nil)
+	require.Nil(t, a.MutateOperationParameters(t.Context(), params))
+}
