@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -112,9 +113,27 @@ type errorsOnly struct {
 
 // writeAnswer can only fail when the connection does, since texts and gqlgen's own JSON are always JSON.
 func writeAnswer(w http.ResponseWriter, mediaType string, status int, answer any) {
+	writeHead(w, mediaType, status)
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// writeResponse sends what has been executed. When there is nothing but data, gqlgen's own JSON goes out as it is, since
+// encoding/json would check and copy it once more.
+func writeResponse(w http.ResponseWriter, mediaType string, response *graphql.Response) {
+	status := statusOf(mediaType, executed)
+	if len(response.Errors) > 0 || len(response.Extensions) > 0 {
+		writeAnswer(w, mediaType, status, response)
+		return
+	}
+	writeHead(w, mediaType, status)
+	_, _ = io.WriteString(w, `{"data":`)
+	_, _ = w.Write(response.Data)
+	_, _ = io.WriteString(w, "}\n")
+}
+
+func writeHead(w http.ResponseWriter, mediaType string, status int) {
 	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // Unauthenticated answers a request that has no valid credentials, for the one who checks them.

@@ -47,7 +47,7 @@ func execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor,
 	}
 	respond, ctx := exec.DispatchOperation(ctx, op)
 	if response := respond(ctx); response != nil { // nil when the client has gone
-		writeAnswer(w, mediaType, statusOf(mediaType, executed), response)
+		writeResponse(w, mediaType, response)
 	}
 }
 
