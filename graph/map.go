@@ -150,5 +150,5 @@ func optional[T string | model.ProblemCode | time.Time](value T) *T {
 	if value == none {
 		return nil
 	}
-	return &value
+	return new(value) // not &value, for which Go would also allocate a value that is none
 }
