@@ -11,6 +11,7 @@
 //	            the cost: fields times page sizes                      cost.go
 //	scope       the owner, the batch loaders, the deadline             scope.go
 //	resolvers   a call to the service and a mapping                    schema.resolvers.go, map.go
+//	plain       jobs and lists of them, written in one go              plain.go
 //
 // Errors leave through errors.go alone, which lets nothing out but fixed texts.
 package graph

@@ -4,7 +4,6 @@ package scalar
 import (
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +18,12 @@ var errNotDateTime = errors.New("not an RFC 3339 time in UTC with at most micros
 
 // MarshalDateTime writes a time as RFC 3339 text in UTC with exactly six digits after the seconds.
 func MarshalDateTime(t time.Time) graphql.Marshaler {
-	return graphql.WriterFunc(func(w io.Writer) {
-		_, _ = io.WriteString(w, strconv.Quote(t.UTC().Format(layout)))
-	})
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendDateTime(nil, t)) })
+}
+
+// AppendDateTime appends what [MarshalDateTime] writes.
+func AppendDateTime(to []byte, t time.Time) []byte {
+	return append(t.UTC().AppendFormat(append(to, '"'), layout), '"')
 }
 
 // UnmarshalDateTime reads RFC 3339 text that ends in Z and has at most six digits after the seconds. Finer times are refused
