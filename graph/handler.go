@@ -74,7 +74,9 @@ func NewHandler(c Config) http.Handler {
 
 func newServer(c Config) *handler.Server {
 	schema := generated.NewExecutableSchema(generated.Config{
-		Resolvers: &Resolver{service: c.Service, limiter: c.Limiter, feed: c.Feed}, Complexity: costs(),
+		Schema:     schemaInOneAnswer(),
+		Resolvers:  &Resolver{service: c.Service, limiter: c.Limiter, feed: c.Feed},
+		Complexity: costs(),
 	})
 	server := handler.New(schema)
 	streams := streaming{keepAlive: c.KeepAlive, clientTimeout: c.ClientTimeout, closing: c.Closing}

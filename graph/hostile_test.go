@@ -171,6 +171,15 @@ func TestNoErrorSuggestsANameOrRepeatsTheDocument(t *testing.T) {
 	}
 }
 
+func TestNothingCanBeDeferred(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.newJob("k")
+	got := s.post("{jobs {nodes {id ... @defer {lineage {jobCount}}}}}", nil)
+	require.Equal(t, "GRAPHQL_VALIDATION_FAILED", at(t, got.json(t), "errors", 0, "extensions", "code"), got.body)
+	require.NotContains(t, s.post("{__schema {directives {name}}}", nil).body, "defer")
+}
+
 // A list would be read again by every field that takes it.
 func TestALongListIsRefused(t *testing.T) {
 	t.Parallel()

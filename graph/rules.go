@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"fencepost/graph/generated"
 	"fencepost/graph/scalar"
 )
 
@@ -25,6 +27,15 @@ func validationRules() *rules.Rules {
 	}
 	set.AddRule(strictLiterals, refuseLooseLiterals)
 	return set
+}
+
+// schemaInOneAnswer is the schema without the directive @defer, which gqlparser adds to every schema: the transports send one
+// answer to a query, so the rest of it would never come.
+func schemaInOneAnswer() *ast.Schema {
+	schema := *generated.NewExecutableSchema(generated.Config{}).Schema()
+	schema.Directives = maps.Clone(schema.Directives)
+	delete(schema.Directives, "defer")
+	return &schema
 }
 
 const strictLiterals = "StrictLiterals"
