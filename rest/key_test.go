@@ -2,6 +2,8 @@ package rest_test
 
 import (
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,8 +30,7 @@ func TestOneKeyHasManySpellings(t *testing.T) {
 		longest:            {quoted(longest), longest},
 	} {
 		// The library that writes a key is told its meaning; what the server read must have been the same.
-		written, err := httpsfv.Marshal(httpsfv.NewItem(meaning))
-		require.NoError(t, err)
+		written := writtenKey(meaning)
 		body := `[{"id":"a","x":"` + strings.Trim(written, `"`) + `"}]`
 		first := w.submit(body, written).require(202)
 		require.Equal(t, "false", first.header.Get("Idempotency-Replayed"), meaning)
@@ -39,6 +40,29 @@ func TestOneKeyHasManySpellings(t *testing.T) {
 			require.Equal(t, first.header.Get("Location"), again.header.Get("Location"))
 			require.Equal(t, first.body, again.body)
 		}
+	}
+}
+
+// writtenKey is a key as the library writes it. Each text in these tests can be written.
+func writtenKey(text string) string {
+	written, err := httpsfv.Marshal(httpsfv.NewItem(text))
+	if err != nil {
+		panic(err)
+	}
+	return written
+}
+
+// TestKeysInTheGuideAreStructuredStrings reads each example as a client's library would.
+func TestKeysInTheGuideAreStructuredStrings(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/rest.md")
+	require.NoError(t, err)
+	examples := regexp.MustCompile("Idempotency-Key: ([^'`]+)").FindAllSubmatch(guide, -1)
+	require.NotEmpty(t, examples)
+	for _, example := range examples {
+		item, err := httpsfv.UnmarshalItem([]string{string(example[1])})
+		require.NoError(t, err, "%s", example[1])
+		require.IsType(t, "", item.Value)
 	}
 }
 

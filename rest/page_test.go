@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/peterhellberg/link"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -26,22 +27,22 @@ func (w *world) follow(target string, between func()) []string {
 	return ids
 }
 
-// next is the target of rel="next", which must say the same as the body. It is read as RFC 8288 writes it.
+// next is the target of rel="next", which must say the same as the body. It is read by a library for RFC 8288.
 func (a answer) next() string {
 	a.t.Helper()
-	link, cursor := a.header.Get("Link"), a.members()["nextCursor"]
-	if link == "" {
-		require.Nil(a.t, cursor)
+	links, cursor := link.ParseHeader(a.header), a.members()["nextCursor"]
+	if cursor == nil {
+		require.Empty(a.t, links)
 		return ""
 	}
-	target, relation, found := strings.Cut(strings.TrimPrefix(link, "<"), ">; ")
-	require.True(a.t, found)
-	require.Equal(a.t, `rel="next"`, relation)
-	u, err := url.Parse(target)
+	require.Len(a.t, links, 1)
+	next := links["next"]
+	require.Equal(a.t, &link.Link{URI: next.URI, Rel: "next", Extra: map[string]string{}}, next)
+	u, err := url.Parse(next.URI)
 	require.NoError(a.t, err)
 	require.Equal(a.t, cursor, u.Query().Get("cursor"))
 	require.Equal(a.t, a.path, u.Path)
-	return target
+	return next.URI
 }
 
 func TestPagesHaveEachJobOnceUnderConcurrentInserts(t *testing.T) {
