@@ -50,7 +50,8 @@ func replaysScope(source uuid.UUID) cursorScope { return newCursorScope("replays
 func lineageScope(id uuid.UUID) cursorScope { return newCursorScope("lineage " + id.String()) }
 
 func (s cursorScope) encode(p Position) string {
-	raw := append(s[:], byte(p.Generation)) //nolint:gosec // at most MaxGeneration
+	raw := append(make([]byte, 0, cursorSize), s[:]...)
+	raw = append(raw, byte(p.Generation)) //nolint:gosec // at most MaxGeneration
 	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
 }
 
