@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -66,6 +67,9 @@ func (t plainType[T]) list(ctx context.Context, objects []T) any {
 	for i, object := range objects {
 		if i > 0 {
 			text = append(text, ',')
+		}
+		if i == 1 { // the others are about as long as the first one
+			text = slices.Grow(text, len(text)*len(objects))
 		}
 		text = write(text, object)
 	}
