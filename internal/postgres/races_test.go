@@ -41,9 +41,7 @@ func TestCancelCommittingWhileSuccessWaitsRollsBackEffectsAndLedger(t *testing.T
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
-	cancelling := w.begin()
-	_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, make([]byte, 32), job.CancellationByOwner)
-	require.NoError(t, err)
+	cancelling := w.cancelInTransaction(j, make([]byte, 32))
 
 	execution := w.execute(lease)
 	w.waitForLock() // the fence waits for the cancellation
@@ -58,9 +56,7 @@ func TestCancelRollingBackWhileSuccessWaitsLetsSuccessWin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.running()
-	cancelling := w.begin()
-	_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, make([]byte, 32), job.CancellationByOwner)
-	require.NoError(t, err)
+	cancelling := w.cancelInTransaction(j, make([]byte, 32))
 
 	execution := w.execute(lease)
 	w.waitForLock()
@@ -147,14 +143,21 @@ func TestConcurrentCancelsUnderTwoKeysLetOneWin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
-	first := w.begin()
-	_, err := first.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, cancelHash(w, j, "k1"), job.CancellationByOwner)
-	require.NoError(t, err)
+	first := w.cancelInTransaction(j, cancelHash(w, j, "k1"))
 
 	second := async(func() (job.Accepted, error) { return w.cancel(j, "k2") })
 	w.waitForLock()
 	require.NoError(t, first.Commit(t.Context()))
 	requireProblem(t, job.CodeCancellationKeyReused, (<-second).err)
+}
+
+// cancelInTransaction cancels a job in a transaction that is left undecided.
+func (w *world) cancelInTransaction(j job.Job, keyHash []byte) pgx.Tx {
+	w.Helper()
+	tx := w.begin()
+	_, err := tx.Exec(w.Context(), cancelSQL, w.owner[:], j.ID, keyHash, job.CancellationByOwner)
+	require.NoError(w, err)
+	return tx
 }
 
 // cancelHash is the hash that the core makes of a cancellation key.
@@ -191,9 +194,7 @@ func TestCancelBeforeReclaimLeavesNothingToClaim(t *testing.T) {
 	w := newWorld(t)
 	j, _ := w.running()
 	w.expire(j.ID)
-	cancelling := w.begin()
-	_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, make([]byte, 32), job.CancellationByOwner)
-	require.NoError(t, err)
+	cancelling := w.cancelInTransaction(j, make([]byte, 32))
 	require.Empty(t, w.claimAll(10), "a claim never waits for a held row")
 	require.NoError(t, cancelling.Commit(t.Context()))
 	require.Empty(t, w.claimAll(10))
@@ -225,9 +226,7 @@ func TestCancelBeforeRetryBySameWorkerIsFinal(t *testing.T) {
 		func(ctx context.Context, l worker.Lease) error { return w.store.Fail(ctx, l, job.FailureTarget) },
 	} {
 		j, lease := w.running()
-		cancelling := w.begin()
-		_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, make([]byte, 32), job.CancellationByOwner)
-		require.NoError(t, err)
+		cancelling := w.cancelInTransaction(j, make([]byte, 32))
 		done := async(func() (struct{}, error) { return struct{}{}, verdict(t.Context(), lease) })
 		w.waitForLock()
 		require.NoError(t, cancelling.Commit(t.Context()))
@@ -308,11 +307,9 @@ func TestCancelOfSourceCommittingWhileReplayWaitsMakesItReplayable(t *testing.T)
 	t.Parallel()
 	w := newWorld(t)
 	source := w.submit()
-	cancelling := w.begin()
-	_, err := cancelling.Exec(t.Context(), cancelSQL, w.owner[:], source.ID, make([]byte, 32), job.CancellationByOwner)
-	require.NoError(t, err)
+	cancelling := w.cancelInTransaction(source, make([]byte, 32))
 	// The source still looks PENDING to a new snapshot, so the replay is refused without waiting.
-	_, err = w.replay(source, "k")
+	_, err := w.replay(source, "k")
 	requireProblem(t, job.CodeReplaySourceActive, err)
 	require.NoError(t, cancelling.Commit(t.Context()))
 	accepted, err := w.replay(source, "k")
