@@ -124,10 +124,7 @@ func TestConcurrentCancelsUnderOneKeyMakeOneTransition(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
-	first := w.begin()
-	hash := cancelHash(w, j, "k")
-	_, err := first.Exec(t.Context(), cancelSQL, w.owner[:], j.ID, hash, job.CancellationByOwner)
-	require.NoError(t, err)
+	first := w.cancelInTransaction(j, cancelHash(w, j, "k"))
 
 	second := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
 	w.waitForLock()
