@@ -100,3 +100,12 @@ func TestPublicDataArrivesWholeHoweverOftenItIsLoaded(t *testing.T) {
 		follow(t, session, s.url, s.dataDir, s.password)
 	}
 }
+
+// The example is compiled by what its document says, so the types of its operations are those of the schema.
+func TestTypedOperationsTellTheirStory(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash", "make", "node", "npm")
+	command, session := readBlocks(t, "examples/typescript/README.md")
+	s := serve(t, command)
+	follow(t, session, s.url, s.password)
+}
