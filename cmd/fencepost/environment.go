@@ -11,7 +11,9 @@ import (
 )
 
 // perCall are the flags without a twin in the environment: each is about one call and no setting.
-var perCall = []string{"help", "idempotency-key", "limit", "password-stdin", "replay", "status", "to"}
+var perCall = []string{
+	"batch-size", "dry-run", "help", "idempotency-key", "limit", "older-than", "password-stdin", "replay", "status", "to",
+}
 
 // environmentName is a flag's twin: --database-url is FENCEPOST_DATABASE_URL.
 func environmentName(f *pflag.Flag) string {

@@ -47,6 +47,23 @@ func durationFlag(flags *pflag.FlagSet, target *time.Duration, name string, b bo
 	addRanged(flags, ranged[time.Duration]{target, b, "duration", time.ParseDuration}, name, usage)
 }
 
+// day is the unit of an age that time.ParseDuration does not know.
+const day = 24 * time.Hour
+
+func ageFlag(flags *pflag.FlagSet, target *time.Duration, name string, b bounds[time.Duration], usage string) {
+	addRanged(flags, ranged[time.Duration]{target, b, "age", parseAge}, name, usage)
+}
+
+// parseAge reads whole days, as in 90d, or a duration of Go.
+func parseAge(text string) (time.Duration, error) {
+	count, inDays := strings.CutSuffix(text, "d")
+	if !inDays {
+		return time.ParseDuration(text)
+	}
+	days, err := strconv.ParseUint(count, 10, 16) // 180 years; a duration holds 292
+	return time.Duration(days) * day, err
+}
+
 func rateFlag(flags *pflag.FlagSet, target *float64, name, usage string) {
 	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 	addRanged(flags, ranged[float64]{target, bounds[float64]{0, 100_000}, "rate", parse}, name, usage)

@@ -55,8 +55,8 @@ Every setting can be given as a flag or as the environment variable that its hel
 	root.SetIn(sh.stdin)
 	root.SetOut(sh.stdout)
 	root.SetErr(sh.stderr)
-	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newUsersCommand(sh), newJobCommand(sh),
-		newHealthCommand(), newManCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newRetentionCommand(), newUsersCommand(sh),
+		newJobCommand(sh), newHealthCommand(), newManCommand(), newVersionCommand())
 	describeEnvironment(root)
 	return root
 }

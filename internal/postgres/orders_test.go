@@ -72,6 +72,14 @@ func deleteActor(j job.Job) actor {
 	return actor{name: "delete", steps: []step{exec("DELETE FROM etl_job_records WHERE job_record_id = $1", j.ID)}}
 }
 
+// purgeActor removes every lineage that has ended.
+func purgeActor() actor {
+	return actor{name: "purge", steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
+		purged, err := purgeStep(ctx, tx)
+		return purged.Lineages > 0, err
+	}}}
+}
+
 func (w *world) submitActor(name string, payload []byte) actor {
 	spy := &keySpy{}
 	_, err := job.NewService(spy, w.service.Limits(), w.counter).Submit(w.Context(), w.owner, key(w, "k"), payload)
@@ -126,6 +134,16 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 			j := w.failed()
 			return []actor{w.replayActor("replay", j), w.replayActor("again", j), deleteActor(j)}
 		}, map[string]int{"replay": 30, "again": 30, "delete": 30}},
+		"replay, purge, purge": {func(w *world) []actor {
+			j := w.failed()
+			again := purgeActor()
+			again.name = "again"
+			return []actor{w.replayActor("replay", j), purgeActor(), again}
+		}, map[string]int{"replay": 30, "purge": 30, "again": 30}},
+		"fail, replay, purge": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.failActor(l), w.replayActor("replay", j), purgeActor()}
+		}, map[string]int{"fail": 66, "fail purge": 12, "fail replay": 12}},
 		"fail, replay, delete of the source": {func(w *world) []actor {
 			j, l := w.running()
 			return []actor{w.failActor(l), w.replayActor("replay", j), deleteActor(j)}

@@ -242,10 +242,20 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 	}
 }
 
+// purges are what a purge runs, somewhere in the middle of its way.
+func purges(owner job.Owner, behind uuid.UUID) []planned {
+	args := []any{owner[:], behind, time.Duration(0), 100}
+	return []planned{
+		{name: "countPurgeableSQL", sql: countPurgeableSQL, args: args, limit: 100},
+		{name: "purgeSQL", sql: purgeSQL, args: args, limit: 200},
+	}
+}
+
 // allStatements has each statement of the package, for both owners where the rows that it needs do not grow with the owner.
 func allStatements() []planned {
 	small, large := job.OwnerOf("small"), job.OwnerOf("large")
-	all := slices.Concat(workerStatements(small, rowID(220)), reads(small, 0, 1), writes(small, 0, 1), writes(large, 1000, 2))
+	all := slices.Concat(workerStatements(small, rowID(220)), reads(small, 0, 1), writes(small, 0, 1), writes(large, 1000, 2),
+		purges(small, rowID(300)), purges(large, rowID(1300)))
 	for _, st := range reads(large, 1000, 2) {
 		if !st.ofOwner {
 			all = append(all, st)

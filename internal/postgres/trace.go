@@ -44,6 +44,8 @@ var statementNames = map[string]string{
 	succeedSQL:        "succeed",
 	retrySQL:          "retry",
 	failSQL:           "fail",
+	purgeSQL:          "purge",
+	countPurgeableSQL: "count purgeable",
 }
 
 // statementName names a statement. The only one that is not ours is the operator's load.

@@ -1,0 +1,338 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
+)
+
+// purge removes what is older than an hour. It may not wait for anybody.
+func (w *world) purge(batchSize int) Purged {
+	w.Helper()
+	pool := pgtest.PoolOn(w, w.url+"&lock_timeout=5s")
+	purged, err := Purge(w.Context(), pool, Retention{OlderThan: time.Hour, BatchSize: batchSize})
+	require.NoError(w, err)
+	return purged
+}
+
+// age makes a job look as if nothing had changed it for two hours. No trigger may see that.
+func (w *world) age(ids ...uuid.UUID) {
+	w.Helper()
+	tx := w.begin()
+	_, err := tx.Exec(w.Context(), "SET LOCAL session_replication_role = replica")
+	require.NoError(w, err)
+	_, err = tx.Exec(w.Context(), `UPDATE etl_job_records SET updated_at = clock_timestamp() - interval '2 hours'
+		WHERE job_record_id = ANY ($1)`, ids)
+	require.NoError(w, err)
+	require.NoError(w, tx.Commit(w.Context()))
+}
+
+// replayed makes a replay of a job, in state PENDING.
+func (w *world) replayed(source job.Job) job.Job {
+	w.Helper()
+	accepted, err := w.replay(source, uuid.NewString())
+	require.NoError(w, err)
+	return accepted.Job
+}
+
+// chain makes a lineage of so many cancelled generations.
+func (w *world) chain(generations int) []uuid.UUID {
+	w.Helper()
+	j := w.cancelled()
+	ids := []uuid.UUID{j.ID}
+	for range generations - 1 {
+		accepted, err := w.cancel(w.replayed(j), "cancel")
+		require.NoError(w, err)
+		j = accepted.Job
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+// rows are all rows of jobs and ledger, to see whether anything at all changed.
+func (w *world) rows() string {
+	w.Helper()
+	var text string
+	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT concat(
+		(SELECT string_agg(j::text, E'\n' ORDER BY principal_scope_hash, job_record_id) FROM etl_job_records AS j),
+		(SELECT string_agg(l::text, E'\n' ORDER BY principal_scope_hash, job_record_id) FROM etl_idempotency_records AS l))`).Scan(&text))
+	return text
+}
+
+func TestPurgeRemovesOldTerminalJobsWithTheirLedgerRowsAndKeepsWhatTheyLoaded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	succeeded, failed, cancelled := w.succeeded(), w.failed(), w.cancelled()
+	running, _ := w.running()
+	pending := w.submit()
+	w.age(succeeded.ID, failed.ID, cancelled.ID, running.ID, pending.ID)
+	young := w.succeeded()
+
+	require.Equal(t, Purged{Lineages: 3, Jobs: 3, LedgerRows: 1}, w.purge(100))
+	require.Equal(t, 3, w.count("etl_job_records WHERE job_record_id = ANY ($1)", []uuid.UUID{running.ID, pending.ID, young.ID}))
+	require.Equal(t, 3, w.count("etl_job_records"))
+	require.Equal(t, 1, w.count("etl_idempotency_records"))
+	require.Equal(t, 2, w.count("processed_data WHERE job_record_id = $1", succeeded.ID))
+	require.Zero(t, w.purge(100))
+}
+
+func TestPurgeKeepsLineageWholeWhileAnyOfItsJobsIsYoung(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const generations = 4
+	for young := range generations {
+		ids := w.chain(generations)
+		w.age(append(ids[:young:young], ids[young+1:]...)...)
+		require.Zero(t, w.purge(100), "generation %d is young", young)
+		w.age(ids...)
+		require.Equal(t, Purged{Lineages: 1, Jobs: generations}, w.purge(100))
+	}
+}
+
+func TestPurgeKeepsLineageWholeWhileAnyOfItsJobsIsActive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root := w.failed()
+	cancelled := w.replayed(root)
+	_, err := w.cancel(cancelled, "k")
+	require.NoError(t, err)
+	active := w.replayed(root)
+	ids := []uuid.UUID{root.ID, cancelled.ID, active.ID}
+	w.age(ids...)
+	require.Zero(t, w.purge(100), "a replay is pending")
+	lease := w.claim()
+	w.age(ids...)
+	require.Zero(t, w.purge(100), "a replay is running")
+	require.NoError(t, w.store.Execute(t.Context(), lease))
+	w.age(ids...)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 3, LedgerRows: 1}, w.purge(100))
+}
+
+func TestPurgeRemovesTheSameWhateverTheBatchSize(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 2, 7, 1000} {
+		w := newWorld(t)
+		w.age(append(w.chain(1), w.succeeded().ID)...)
+		w.twins(job.OwnerOf("owner b"))
+		for _, generations := range []int{2, 3, 4} {
+			w.age(w.chain(generations)...)
+		}
+		w.submit()
+		dry, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: size, DryRun: true})
+		require.NoError(t, err)
+		require.Equal(t, Purged{Lineages: 7, Jobs: 13, LedgerRows: 1}, dry)
+		require.Equal(t, dry, w.purge(size))
+		require.Equal(t, 1, w.count("etl_job_records"))
+	}
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.age(append(w.chain(2), w.succeeded().ID)...)
+	before := w.rows()
+	purged, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: 100, DryRun: true})
+	require.NoError(t, err)
+	require.Equal(t, Purged{Lineages: 2, Jobs: 3, LedgerRows: 1}, purged)
+	require.Equal(t, before, w.rows())
+}
+
+func TestPurgeOfOneOwnersLineageLeavesAnothersTwinAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root, succeeded := w.failed(), w.succeeded()
+	other := job.OwnerOf("owner b")
+	w.twins(other)
+	w.mustExec(`INSERT INTO etl_idempotency_records SELECT $1, job_record_id, request_digest, record_count FROM etl_idempotency_records`, other[:])
+	replay := w.replayed(root)
+	_, err := w.cancel(replay, "k")
+	require.NoError(t, err)
+	mine := []uuid.UUID{root.ID, succeeded.ID, replay.ID}
+	tx := w.begin()
+	_, err = tx.Exec(t.Context(), "SET LOCAL session_replication_role = replica")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `UPDATE etl_job_records SET updated_at = clock_timestamp() - interval '2 hours'
+		WHERE principal_scope_hash = $1 AND job_record_id = ANY ($2)`, w.owner[:], mine)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+
+	require.Equal(t, Purged{Lineages: 2, Jobs: 3, LedgerRows: 1}, w.purge(100))
+	require.Equal(t, 2, w.count("etl_job_records WHERE principal_scope_hash = $1", other[:]))
+	require.Equal(t, 1, w.count("etl_idempotency_records WHERE principal_scope_hash = $1", other[:]))
+}
+
+func TestKeysOfPurgedJobsMakeNewJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	submit := func(payload string) job.Accepted {
+		accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "monday"), []byte(payload))
+		require.NoError(t, err)
+		return accepted
+	}
+	first := submit(`[{"id":"a"}]`)
+	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
+	require.True(t, submit(`[{"id":"a"}]`).Replayed)
+	w.age(first.Job.ID)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, w.purge(100))
+
+	second := submit(`[{"id":"b"}]`)
+	require.False(t, second.Replayed)
+	require.NotEqual(t, first.Job.ID, second.Job.ID)
+	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
+	require.Equal(t, 2, w.count("processed_data"), "what both have loaded is there")
+}
+
+// purgeInTransaction purges everything that has ended in a transaction that is left undecided.
+func (w *world) purgeInTransaction(want Purged) pgx.Tx {
+	w.Helper()
+	tx := w.begin()
+	purged, err := purgeStep(w.Context(), tx)
+	require.NoError(w, err)
+	require.Equal(w, want, purged)
+	return tx
+}
+
+func purgeStep(ctx context.Context, tx pgx.Tx) (Purged, error) {
+	rows, _ := tx.Query(ctx, purgeSQL, []byte{}, uuid.Nil, time.Duration(0), 100)
+	page, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[purgedPage])
+	return page.Purged, err
+}
+
+func TestReplayThatIsUndecidedKeepsItsLineage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ids := w.chain(3)
+	w.age(append(w.chain(2), ids...)...)
+	_, replaying := w.replayInTransaction(w.get(ids[2]), batch)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 2}, w.purge(100), "the other lineage; and it does not wait")
+	require.NoError(t, replaying.Commit(t.Context()))
+	require.Zero(t, w.purge(100))
+	require.Equal(t, 4, w.count("etl_job_records"))
+}
+
+// A replay locks its source first and its root later. A purge that took the root in between, and then waited for the source,
+// would make a deadlock.
+func TestReplayThatHoldsOnlyItsSourceKeepsItsLineage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ids := w.chain(3)
+	w.age(ids...)
+	for _, id := range ids {
+		holding := w.begin()
+		_, err := holding.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR SHARE", id)
+		require.NoError(t, err)
+		require.Zero(t, w.purge(100))
+		require.NoError(t, holding.Rollback(t.Context()))
+	}
+	require.Equal(t, Purged{Lineages: 1, Jobs: 3}, w.purge(100))
+}
+
+func TestReplayBehindAPurgeWaitsAndFindsNoSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	source := w.get(w.chain(2)[1])
+	purging := w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
+	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })
+	w.waitForLock()
+	require.NoError(t, purging.Commit(t.Context()))
+	requireProblem(t, job.CodeJobNotFound, (<-replaying).err)
+	require.Zero(t, w.count("etl_job_records"))
+}
+
+func TestReplayBehindAPurgeThatRollsBackIsMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	source := w.get(w.chain(2)[1])
+	purging := w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
+	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })
+	w.waitForLock()
+	require.NoError(t, purging.Rollback(t.Context()))
+	require.NoError(t, (<-replaying).err)
+	require.Equal(t, 3, w.count("etl_job_records"))
+}
+
+// The snapshot of a repeatable read stands for that of a statement which began before the replay committed.
+func TestReplayCommittedBehindTheSnapshotOfAPurgeMakesItFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	source := w.get(w.chain(2)[1])
+	purging, err := w.pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	_, err = purging.Exec(t.Context(), "SELECT FROM etl_job_records")
+	require.NoError(t, err)
+	w.replayed(source)
+	_, err = purgeStep(t.Context(), purging)
+	requireStillReferenced(t, err)
+	require.True(t, stillReferenced(err))
+	require.NoError(t, purging.Rollback(t.Context()))
+	require.Equal(t, 3, w.count("etl_job_records"))
+}
+
+// onDelete runs PL/pgSQL before each deletion of a job.
+func (w *world) onDelete(body string) {
+	w.Helper()
+	w.mustExec(`CREATE FUNCTION on_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ` + body + ` RETURN OLD; END $$`)
+	w.mustExec(`CREATE TRIGGER on_delete BEFORE DELETE ON etl_job_records FOR EACH ROW EXECUTE FUNCTION on_delete()`)
+}
+
+func TestPurgeThatAForeignKeyRefusedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.age(w.chain(1)...)
+	w.mustExec(`CREATE SEQUENCE deletions`)
+	w.onDelete(`IF nextval('deletions') < 3 THEN RAISE foreign_key_violation; END IF;`)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 1}, w.purge(100))
+}
+
+func TestPurgeThatAForeignKeyRefusesEachTimeFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.age(w.chain(1)...)
+	w.onDelete(`RAISE foreign_key_violation;`)
+	_, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: 1})
+	requireSQLState(t, "23503", err)
+	require.Equal(t, 1, w.count("etl_job_records"))
+}
+
+func TestTwoPurgesAtOnceRemoveEachLineageOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.age(w.chain(2)...)
+	first := w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
+	require.Zero(t, w.purge(100), "and it does not wait")
+	require.NoError(t, first.Commit(t.Context()))
+	require.Zero(t, w.count("etl_job_records"))
+}
+
+func TestPurgeThatIsStoppedFinishesItsBatchAndCanGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.age(w.chain(1)...)
+	w.age(w.chain(2)...)
+	w.onDelete(`PERFORM pg_advisory_xact_lock_shared(4711);`)
+	open := w.closeGate()
+	ctx, stop := context.WithCancel(t.Context())
+	purging := async(func() (Purged, error) { return Purge(ctx, w.pool, Retention{OlderThan: time.Hour, BatchSize: 1}) })
+	w.waitForLock()
+	stop()
+	open()
+	got := <-purging
+	require.ErrorIs(t, got.err, context.Canceled)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 1}, got.value)
+	require.Equal(t, Purged{Lineages: 1, Jobs: 2}, w.purge(1))
+}
+
+func TestPurgeWithoutADatabaseFails(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	pool.Close()
+	_, err := Purge(t.Context(), pool, Retention{BatchSize: 1})
+	require.ErrorContains(t, err, "purge: ")
+}
