@@ -134,7 +134,7 @@ func (c *cluster) waitReady(ctx context.Context, p *process) error {
 		case <-ctx.Done():
 			return fmt.Errorf("start PostgreSQL: %w", context.Cause(ctx))
 		case <-tick.C:
-			if lock := c.readLock(); lock.pid == p.pid() && lock.status == "ready" {
+			if lock := c.readLock(); lock.pid == p.pid() && (lock.status == "ready" || lock.status == "standby") {
 				return nil
 			}
 		}

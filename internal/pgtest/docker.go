@@ -39,7 +39,7 @@ func dockerAnswers(ctx context.Context) bool {
 }
 
 func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, error) {
-	port, err := freePort(ctx)
+	ports, err := publish(ctx, "5432/tcp", standbyPort+"/tcp")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,8 @@ func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, err
 	}
 	image := cmp.Or(os.Getenv(imageVariable), defaultImage)
 	c, err := postgres.Run(ctx, image, postgres.BasicWaitStrategies(), testcontainers.WithCmd(command...),
-		testcontainers.WithHostConfigModifier(func(host *container.HostConfig) { host.PortBindings = bindTo(port) }))
+		testcontainers.WithExposedPorts(standbyPort+"/tcp"),
+		testcontainers.WithHostConfigModifier(func(host *container.HostConfig) { host.PortBindings = ports }))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("run %s: %w", image, err), testcontainers.TerminateContainer(c))
 	}
@@ -57,9 +58,17 @@ func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, err
 	return &dockerEngine{container: c, address: address}, err
 }
 
-// bindTo publishes PostgreSQL on a port of our own choice, which stays the same when the container is started again.
-func bindTo(port int) network.PortMap {
-	return network.PortMap{network.MustParsePort("5432/tcp"): {{HostPort: strconv.Itoa(port)}}}
+// publish gives each port of a container one of the host's, which stays the same when the container is started again.
+func publish(ctx context.Context, ports ...string) (network.PortMap, error) {
+	published := network.PortMap{}
+	for _, p := range ports {
+		free, err := freePort(ctx)
+		if err != nil {
+			return nil, err
+		}
+		published[network.MustParsePort(p)] = []network.PortBinding{{HostPort: strconv.Itoa(free)}}
+	}
+	return published, nil
 }
 
 func (e *dockerEngine) url() string { return e.address }

@@ -28,6 +28,13 @@ type ownedEngine interface {
 	start(ctx context.Context) error
 }
 
+// primaryEngine is an owned server that others can stream from.
+type primaryEngine interface {
+	ownedEngine
+	// standby starts a hot standby of the server.
+	standby(ctx context.Context) (ownedEngine, error)
+}
+
 // externalEngine is the URL of a server that somebody else runs.
 type externalEngine string
 
@@ -41,7 +48,7 @@ func sharedEngine(ctx context.Context) (engine, error) {
 	return newOwnedEngine(ctx, fast)
 }
 
-func newOwnedEngine(ctx context.Context, settings []string) (ownedEngine, error) {
+func newOwnedEngine(ctx context.Context, settings []string) (primaryEngine, error) {
 	binDir := os.Getenv(binDirVariable)
 	if binDir == "" && dockerAnswers(ctx) {
 		return newDockerEngine(ctx, settings)

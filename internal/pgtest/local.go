@@ -24,7 +24,7 @@ func newLocalEngine(ctx context.Context, binDir string, settings []string) (*loc
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "fencepost-pgtest-")
+	dir, err := makeDir()
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +32,18 @@ func newLocalEngine(ctx context.Context, binDir string, settings []string) (*loc
 		DataDir: filepath.Join(dir, "pg"), BinDir: found,
 		Settings: settings, Log: slog.New(slog.DiscardHandler),
 	}}
-	err = os.Chmod(dir, 0o755) //nolint:gosec // when root tests, PostgreSQL runs as another user, who must enter
-	if err == nil {
-		err = e.start(ctx)
-	}
-	if err != nil {
+	if err := e.start(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return e, nil
+}
+
+func makeDir() (string, error) {
+	dir, err := os.MkdirTemp("", "fencepost-pgtest-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755) //nolint:gosec // when root tests, PostgreSQL runs as another user, who must enter
 }
 
 func (e *localEngine) url() string { return e.server.URL() }

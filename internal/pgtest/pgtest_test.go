@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
+
+const patience = 30 * time.Second
 
 const countTables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
@@ -59,6 +62,20 @@ func TestAServerOfItsOwnKeepsCommitsThroughACrash(t *testing.T) {
 	server.Start(t)
 
 	require.Equal(t, 7, count(t, pgtest.PoolOn(t, server.URL()), "SELECT n FROM kept"))
+}
+
+func TestAReplicaStreamsFromItsServerAndOutlivesIt(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	replica := pgtest.PoolOn(t, server.Replica(t).URL())
+	_, err := pgtest.PoolOn(t, server.URL()).Exec(t.Context(), "CREATE TABLE streamed AS SELECT 7 AS n")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return count(t, replica, "SELECT count(*) FROM pg_tables WHERE tablename = 'streamed'") == 1
+	}, patience, time.Millisecond)
+
+	server.Crash(t)
+	require.Equal(t, 7, count(t, replica, "SELECT n FROM streamed"))
 }
 
 func TestWaitingEndsWhenTheOtherIsBlocked(t *testing.T) {

@@ -15,7 +15,10 @@ const patience = 30 * time.Second
 const pollInterval = 5 * time.Millisecond
 
 // Instance is a PostgreSQL server that belongs to one test, for tests of faults. Commits survive a crash.
-type Instance struct{ engine ownedEngine }
+type Instance struct {
+	engine  ownedEngine
+	standby func(ctx context.Context) (ownedEngine, error) // nil for a replica
+}
 
 // Server starts a server with a migrated database, whose life ends with the test. It takes about a second; a test that
 // does not stop the server wants [URL].
@@ -33,7 +36,7 @@ func Server(t testing.TB) *Instance {
 	if err := migrate(t.Context(), e.url()); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
-	return &Instance{engine: e}
+	return &Instance{e, e.standby}
 }
 
 // URL is the connection string of the migrated database. It stays the same when the server is started again.
