@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/feed"
+	"fencepost/internal/job"
 	"fencepost/internal/postgres"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -19,7 +20,10 @@ import (
 type backend struct {
 	pool  *pgxpool.Pool
 	store *postgres.Store
-	feed  *feed.Hub
+	// jobs is what requests use: the store, with a replica for its lists and lineages if there is one.
+	jobs         job.Store
+	closeReplica func()
+	feed         *feed.Hub
 }
 
 // openBackend refuses a database that can't be reached, or whose schema this program doesn't know. The limits are those of
@@ -37,14 +41,18 @@ func openBackend(ctx context.Context, url string, o databaseOptions, streams fee
 		pool.Close()
 		return nil, err
 	}
+	store := postgres.NewStore(pool, config)
 	return &backend{
-		pool:  pool,
-		store: postgres.NewStore(pool, config),
-		feed:  feed.New(feed.Config{Limits: streams}),
+		pool:         pool,
+		store:        store,
+		jobs:         store,
+		closeReplica: func() {},
+		feed:         feed.New(feed.Config{Limits: streams}),
 	}, nil
 }
 
 func (b *backend) close() {
+	b.closeReplica()
 	b.store.Close()
 	b.pool.Close()
 }

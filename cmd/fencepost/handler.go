@@ -43,7 +43,7 @@ func (o *serveOptions) handler(
 	if err != nil {
 		return nil, fmt.Errorf("--users-file: %w", err)
 	}
-	service := job.NewService(b.store, o.requests.limits, metrics)
+	service := job.NewService(b.jobs, o.requests.limits, metrics)
 	limiter := metrics.CountRefusals(ratelimit.New(o.requests.rates, time.Now))
 	restDoor := rest.New(rest.Config{
 		Service:       service,

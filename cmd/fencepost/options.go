@@ -22,6 +22,7 @@ const callMargin = 5 * time.Second
 // databaseOptions say where the jobs are and how they are loaded.
 type databaseOptions struct {
 	url         string
+	replicaURL  string // of "serve" alone
 	poolSize    int
 	lockTimeout time.Duration
 	loadSQLFile string
@@ -36,6 +37,11 @@ func (o *databaseOptions) register(flags *pflag.FlagSet) {
 		"how long a request waits for a concurrent one")
 	flags.StringVar(&o.loadSQLFile, "load-sql-file", "",
 		"statement that loads a job's records into your own tables, in place of processed_data")
+}
+
+func (o *databaseOptions) registerReplicaURL(flags *pflag.FlagSet) {
+	flags.StringVar(&o.replicaURL, "replica-url", "",
+		"hot standby of that PostgreSQL, for lists and lineages; without it, or when it lags, they are read from the other")
 }
 
 func registerDatabaseURL(flags *pflag.FlagSet, url *string) {

@@ -35,6 +35,7 @@ migrate up"), and --users-file names the users.
 On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for at most the drain timeout.`,
 		Example: `  fencepost serve
   fencepost serve --database-url postgres://fencepost@db.example.com/fencepost --users-file users
+  fencepost serve --replica-url postgres://fencepost@replica.example.com/fencepost
   fencepost serve --listen :8443 --tls-cert server.crt --tls-key server.key`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.serve(cmd.Context(), sh) },
@@ -42,6 +43,7 @@ On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for
 	flags := cmd.Flags()
 	o.site.register(flags)
 	o.database.register(flags)
+	o.database.registerReplicaURL(flags)
 	o.listen.register(flags)
 	o.requests.register(flags)
 	o.worker.register(flags, 0)
@@ -76,6 +78,9 @@ func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slo
 	}
 	defer b.close()
 	b.watch(metrics)
+	if err := b.useReplica(ctx, o.database, metrics); err != nil {
+		return err
+	}
 	handler, err := o.handler(ctx, b, s.usersFile, metrics, log)
 	if err != nil {
 		return err

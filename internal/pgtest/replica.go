@@ -50,7 +50,7 @@ func (e *localEngine) copyTo(ctx context.Context, dataDir string) error {
 	if err := e.server.Stop(); err != nil {
 		return err
 	}
-	output, err := exec.CommandContext(ctx, "cp", "-a", e.config.DataDir, dataDir).CombinedOutput()
+	output, err := exec.CommandContext(ctx, "cp", "-a", e.config.DataDir, dataDir).CombinedOutput() //nolint:gosec // both are ours
 	if err != nil {
 		return fmt.Errorf("copy the data directory: %w: %s", err, output)
 	}

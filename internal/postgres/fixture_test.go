@@ -64,7 +64,12 @@ func withLockTimeout(d time.Duration) option { return func(c *Config) { c.LockTi
 
 func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
-	url := pgtest.URL(t)
+	return newWorldOn(t, pgtest.URL(t), options...)
+}
+
+// newWorldOn is newWorld on a migrated database that is there.
+func newWorldOn(t *testing.T, url string, options ...option) *world {
+	t.Helper()
 	pool, err := Open(t.Context(), url, 20)
 	require.NoError(t, err)
 	config := Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second}

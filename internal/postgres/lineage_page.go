@@ -56,7 +56,7 @@ func (s *Store) LineagePage(ctx context.Context, owner job.Owner, id uuid.UUID, 
 			jobs, err = pgx.CollectRows(rows, collectJob)
 			return err
 		})
-		return s.pool.SendBatch(ctx, batch).Close()
+		return s.reader.SendBatch(ctx, batch).Close()
 	})
 	return summary, jobs[:min(len(jobs), p.Limit)], err
 }

@@ -38,7 +38,7 @@ func (s *Store) Jobs(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map
 func query[T any](ctx context.Context, s *Store, verb string, collect pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	var rows []T
 	err := s.call(ctx, verb, func(ctx context.Context) error {
-		result, _ := s.pool.Query(ctx, sql, args...) // the rows carry the error
+		result, _ := s.reader.Query(ctx, sql, args...) // the rows carry the error
 		collected, err := pgx.CollectRows(result, collect)
 		rows = collected
 		return err

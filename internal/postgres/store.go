@@ -8,6 +8,7 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,8 +32,15 @@ type Config struct {
 // Store implements job.Store and worker.Queue on a pool of connections. It keeps no state of its own about jobs.
 type Store struct {
 	pool    *pgxpool.Pool
+	reader  reader
 	config  Config
 	notices *notifier
+}
+
+// reader is what reads are sent to: the pool, or one connection to a replica.
+type reader interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
 var (
@@ -45,7 +53,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	if config.Load.sql == "" {
 		config.Load = BuiltinLoad
 	}
-	s := &Store{pool: pool, config: config, notices: newNotifier(pool)}
+	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
 	go s.notices.run()
 	return s
 }

@@ -38,6 +38,8 @@ var statementNames = map[string]string{
 	lineageSummarySQL: "lineage summary",
 	lineagePageSQL:    "lineage page",
 	backlogSQL:        "backlog",
+	positionSQL:       "position",
+	caughtUpSQL:       "caught up",
 	claimSQL:          "claim",
 	leasedPayloadSQL:  "leased payload",
 	ledgerSQL:         "ledger",

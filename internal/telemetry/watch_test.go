@@ -108,3 +108,16 @@ func TestBacklogThatCannotBeReadIsAbsentAndGivenUpSoon(t *testing.T) {
 		require.Equal(t, map[string]float64{"fencepost_database_up": 0}, backlogOf(t, m))
 	})
 }
+
+func TestReplicaReadsAreCountedByOutcome(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics()
+	count := m.CountReplicaReads("served", "late")
+	count("served")
+	require.NoError(t, testutil.GatherAndCompare(m.registry, strings.NewReader(`
+		# HELP fencepost_replica_reads_total Reads that may go to the replica by how they went; all but the served ones went to the primary.
+		# TYPE fencepost_replica_reads_total counter
+		fencepost_replica_reads_total{outcome="late"} 0
+		fencepost_replica_reads_total{outcome="served"} 1
+	`), "fencepost_replica_reads_total"))
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/pgtest"
+)
+
+// listed are the paths of reads that a replica may serve, and that name the job.
+var listed = []string{"/api/etl/jobs", "/api/etl/jobs/{id}/lineage", "/api/etl/jobs/{id}/provenance"}
+
+func TestListsAndLineagesGoToTheReplicaWhileItIsThere(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	replica := server.Replica(t)
+	p := serve(t, server.URL(), "--workers=0", "--replica-url", replica.URL())
+	id := filepath.Base(p.submit(t, "key"))
+	readAll := func() {
+		for _, path := range listed {
+			a := call(t, http.MethodGet, p.api+strings.ReplaceAll(path, "{id}", id), "")
+			require.Equal(t, http.StatusOK, a.status, path)
+			require.Contains(t, string(a.body), id, "the job that was just made")
+		}
+	}
+	count := func(outcome string) string {
+		return p.counted(t, fmt.Sprintf("fencepost_replica_reads_total{outcome=%q}", outcome))
+	}
+	require.Eventually(t, func() bool { readAll(); return count("served") > "3" }, patience, 10*time.Millisecond)
+
+	served := count("served")
+	require.Equal(t, "PENDING", status(t, p.api+"/api/etl/jobs/"+id))
+	require.Equal(t, served, count("served"), "a single job is read from the primary")
+
+	replica.Crash(t)
+	readAll()
+	require.NotEqual(t, "0", count("failed"))
+	require.NotEqual(t, "0", count("resting"))
+}
+
+func TestReplicaWhoseURLIsMalformedStopsTheStart(t *testing.T) {
+	t.Parallel()
+	message := refused(t, "serve", "--database-url", pgtest.URL(t), "--users-file", usersFile(t), "--replica-url", "postgres://%")
+	require.Contains(t, message, "--replica-url: ")
+}

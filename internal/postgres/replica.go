@@ -1,0 +1,200 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/internal/job"
+)
+
+const (
+	// replicaPatience is how long a read waits for the replica to answer and to catch up, before it goes to the primary.
+	replicaPatience = 100 * time.Millisecond
+	// replicaRecheck is the pause between two looks at how far the replica is.
+	replicaRecheck = time.Millisecond
+	// replicaRest is how long all reads go to the primary after one that the replica could not serve.
+	replicaRest = time.Second
+)
+
+// positionSQL tells how much of the primary's log is on disk. Every commit that was acknowledged lies before that.
+const positionSQL = `SELECT pg_current_wal_flush_lsn()::text`
+
+// caughtUpSQL reports whether a replica has replayed the log up to a position. A server that is none has not.
+const caughtUpSQL = `SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn`
+
+// The ways that a read which may go to the replica can go. In all but the first the primary was read instead.
+const (
+	// ReplicaServed means that the replica was current and answered.
+	ReplicaServed = "served"
+	// ReplicaLate means that the replica did not answer, or did not catch up with the primary, in time.
+	ReplicaLate = "late"
+	// ReplicaFailed means that the replica could not be reached, or that the read failed there.
+	ReplicaFailed = "failed"
+	// ReplicaResting means that the replica was not tried, since it was late or had failed just before.
+	ReplicaResting = "resting"
+)
+
+// ReplicaOutcomes lists these ways.
+var ReplicaOutcomes = []string{ReplicaServed, ReplicaLate, ReplicaFailed, ReplicaResting}
+
+// ReplicatedStore is a [Store] that reads lists and lineages on a replica: a hot standby of its database. Such a read sees
+// every write that was acknowledged, to anybody and by any process, before it began; so it says what the primary would
+// have said. When the replica cannot do that in time, the primary is read, and the replica is left alone for a second.
+type ReplicatedStore struct {
+	*Store
+	replica *pgxpool.Pool
+	observe func(outcome string)
+	// restUntil is the time, in nanoseconds of Unix time, until which the replica is left alone; 0 while it serves.
+	restUntil atomic.Int64
+}
+
+var _ job.Store = (*ReplicatedStore)(nil)
+
+// NewReplicatedStore adds a replica to a store. The pool stays the caller's to close; each of its connections must stay with
+// one server. observe is told once how each read of a list or a lineage went.
+func NewReplicatedStore(primary *Store, replica *pgxpool.Pool, observe func(outcome string)) *ReplicatedStore {
+	return &ReplicatedStore{Store: primary, replica: replica, observe: observe}
+}
+
+// List implements job.Store.
+func (r *ReplicatedStore) List(ctx context.Context, owner job.Owner, f job.Filter, p job.Page) ([]job.Job, error) {
+	return current(ctx, r, func(s *Store) ([]job.Job, error) { return s.List(ctx, owner, f, p) })
+}
+
+// CountByStatus implements job.Store.
+func (r *ReplicatedStore) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
+	return current(ctx, r, func(s *Store) (map[job.Status]int, error) { return s.CountByStatus(ctx, owner, f) })
+}
+
+// Replays implements job.Store.
+func (r *ReplicatedStore) Replays(
+	ctx context.Context, owner job.Owner, sources []uuid.UUID, p job.Page,
+) (map[uuid.UUID][]job.Job, error) {
+	return current(ctx, r, func(s *Store) (map[uuid.UUID][]job.Job, error) { return s.Replays(ctx, owner, sources, p) })
+}
+
+// Lineages implements job.Store. All of its statements go to the same server.
+func (r *ReplicatedStore) Lineages(
+	ctx context.Context, owner job.Owner, ids []uuid.UUID, limit int,
+) (map[uuid.UUID]job.Lineage, error) {
+	return current(ctx, r, func(s *Store) (map[uuid.UUID]job.Lineage, error) { return s.Lineages(ctx, owner, ids, limit) })
+}
+
+// LineagePage implements job.Store. Its total and its jobs come from the same server.
+func (r *ReplicatedStore) LineagePage(
+	ctx context.Context, owner job.Owner, id uuid.UUID, p job.Page,
+) (summary job.LineageSummary, jobs []job.Job, err error) {
+	jobs, err = current(ctx, r, func(s *Store) (page []job.Job, err error) {
+		summary, page, err = s.LineagePage(ctx, owner, id, p)
+		return page, err
+	})
+	return summary, jobs, err
+}
+
+// current makes one read on the replica if that is current, and on the primary otherwise.
+func current[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
+	if !r.admits(time.Now()) {
+		r.observe(ReplicaResting)
+		return read(r.Store)
+	}
+	position, err := query(ctx, r.Store, "position", pgx.RowTo[string], positionSQL)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	value, err := onReplica(ctx, r, position[0], read)
+	outcome := outcomeOf(err)
+	if outcome != ReplicaServed && ctx.Err() != nil {
+		return value, ctx.Err() // the caller gave up, which says nothing about the replica
+	}
+	r.note(outcome)
+	if outcome != ReplicaServed {
+		return read(r.Store)
+	}
+	return value, err
+}
+
+// onReplica makes one read on the replica, once that is at a position.
+func onReplica[T any](ctx context.Context, r *ReplicatedStore, position string, read func(*Store) (T, error)) (T, error) {
+	conn, err := r.acquire(ctx, position)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer conn.Release()
+	return read(r.on(conn))
+}
+
+// outcomeOf names how a read on the replica went. That there is no such job is an answer.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil || errors.Is(err, job.ErrNotFound):
+		return ReplicaServed
+	case errors.Is(err, context.DeadlineExceeded):
+		return ReplicaLate
+	default:
+		return ReplicaFailed
+	}
+}
+
+// admits reports whether a read may try the replica. While that rests, one read tries it each time that a rest is over.
+func (r *ReplicatedStore) admits(now time.Time) bool {
+	until := r.restUntil.Load()
+	return until == 0 || now.UnixNano() >= until && r.restUntil.CompareAndSwap(until, now.Add(replicaRest).UnixNano())
+}
+
+// note ends the replica's rest, or begins one.
+func (r *ReplicatedStore) note(outcome string) {
+	var until int64
+	if outcome != ReplicaServed {
+		until = time.Now().Add(replicaRest).UnixNano()
+	}
+	r.restUntil.Store(until)
+	r.observe(outcome)
+}
+
+// acquire takes a connection to the replica, once that has replayed the log up to a position.
+func (r *ReplicatedStore) acquire(ctx context.Context, position string) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, replicaPatience)
+	defer cancel()
+	conn, err := r.replica.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := catchUp(ctx, conn, position); err != nil {
+		conn.Release()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// catchUp waits until the replica has replayed the log up to a position.
+func catchUp(ctx context.Context, conn *pgxpool.Conn, position string) error {
+	tick := time.NewTicker(replicaRecheck)
+	defer tick.Stop()
+	for {
+		var caughtUp bool
+		if err := conn.QueryRow(ctx, caughtUpSQL, position).Scan(&caughtUp); err != nil || caughtUp {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// on is the store with its reads on one connection. They get half of the time, so that the primary has the other half.
+func (r *ReplicatedStore) on(conn *pgxpool.Conn) *Store {
+	s := *r.Store
+	s.reader = conn
+	s.config.CallTimeout /= 2
+	return &s
+}
