@@ -30,6 +30,7 @@ var runners = map[string]func(*testing.T, block){
 // elsewhere names the test that runs all blocks of a language in a document, or compares them with the code.
 var elsewhere = map[string]string{
 	"README.md sh":                       "examples.TestSessionOfTheREADMEPrintsWhatItShows",
+	"README.md text":                     "examples.TestSessionOfTheREADMEPrintsWhatItShows",
 	"README.md json":                     "examples.TestSessionOfTheREADMEPrintsWhatItShows",
 	"README.md mermaid":                  "docs.TestPictureOfStatesIsTheTable",
 	"docs/architecture.md mermaid":       "docs.TestPictureOfImportsIsThatOfTheCode",

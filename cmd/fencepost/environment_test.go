@@ -73,9 +73,10 @@ func TestCommandLineThatIsNotUnderstoodPointsToItsHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, message, help string }{
 		{"swerve", "unknown command", "fencepost"},
+		{"cancel 42", "Did you mean this?\n\tjob", "fencepost"},
 		{"serve --prot 1", "--prot", "fencepost serve"},
 		{"serve twice", "twice", "fencepost serve"},
-		{"users add", "1 arg", "fencepost users add"},
+		{"users add", "write it as: fencepost users add NAME", "fencepost users add"},
 	} {
 		message := refused(t, strings.Fields(c.line)...)
 		require.Contains(t, message, c.message)

@@ -26,8 +26,9 @@ type jobCommand struct {
 func newJobCommand(sh shell) *cobra.Command {
 	j := &jobCommand{shell: sh, timeout: time.Minute}
 	cmd := &cobra.Command{
-		Use:   "job",
-		Short: "Submit, follow, cancel and replay jobs on a server",
+		Use:        "job",
+		Short:      "Submit, follow, cancel and replay jobs on a server",
+		SuggestFor: []string{"submit", "list", "get", "cancel", "replay", "lineage", "watch"},
 		Long: `Submit, follow, cancel and replay jobs on a server, over its REST API.
 
 A call that gets no answer, or is told to come back later, is repeated until --timeout. A write is repeated under the
@@ -81,7 +82,7 @@ func (j *jobCommand) withJob(act func(context.Context, *client.Client, uuid.UUID
 	return j.with(func(ctx context.Context, c *client.Client, args []string) error {
 		id, err := uuid.Parse(args[0])
 		if err != nil {
-			return usage(fmt.Errorf("%q is not the id of a job", args[0]))
+			return usage(fmt.Errorf("%q is not the id of a job: that is a UUID, as \"fencepost job list\" shows it", args[0]))
 		}
 		return act(ctx, c, id, args[1:])
 	})

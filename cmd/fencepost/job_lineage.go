@@ -20,7 +20,7 @@ func (j *jobCommand) lineageCommand() *cobra.Command {
 as W3C PROV-O in JSON-LD.`,
 		Example: `  fencepost job lineage 0199c2f0-6a00-7000-8000-000000000001
   fencepost job lineage 0199c2f0-6a00-7000-8000-000000000001 --output mermaid >lineage.mmd`,
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
 			if j.output == outputJSONLD {
 				return j.showProvenance(ctx, c, id)

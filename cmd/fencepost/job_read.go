@@ -98,7 +98,7 @@ func (j *jobCommand) getCommand() *cobra.Command {
 		Use:     "get JOB",
 		Short:   "Show a job as it is now",
 		Example: `  fencepost job get 0199c2f0-6a00-7000-8000-000000000001 --output json`,
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
 			found, err := c.Get(ctx, id)
 			if err != nil {

@@ -114,7 +114,7 @@ func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
 	}{
 		{exitUsage, "unknown command", []string{"submitt"}},
 		{exitUsage, "--sort", []string{"list", "--sort", "age"}},
-		{exitUsage, "accepts 1 arg", []string{"get"}},
+		{exitUsage, "write it as: fencepost job get JOB", []string{"get"}},
 		{exitUsage, "PENDING, RUNNING", []string{"list", "--status", "DONE"}},
 		{exitUsage, "is not the id of a job", []string{"get", "42"}},
 		{exitUsage, "no such file", []string{"submit", file + ".missing"}},

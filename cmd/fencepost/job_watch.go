@@ -22,7 +22,7 @@ func (j *jobCommand) watchCommand() *cobra.Command {
 --output json an object a line. The exit code tells the end: 0 succeeded, 8 failed, 9 cancelled. The job itself is not
 touched when the watching is interrupted.`,
 		Example: `  fencepost job watch 0199c2f0-6a00-7000-8000-000000000001`,
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
 			return j.watch(ctx, c, id)
 		}),

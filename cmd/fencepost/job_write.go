@@ -21,7 +21,7 @@ string "id". It is kept byte for byte; a replay needs the same bytes again.`,
 		Example: `  fencepost job submit orders.json
   fencepost job submit - --idempotency-key orders-2026-11-29 <orders.json
   fencepost job watch "$(fencepost job submit orders.json --output id)"`,
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: j.with(func(ctx context.Context, c *client.Client, args []string) error {
 			batch, err := j.readBatch(args[0])
 			if err != nil {
@@ -46,7 +46,7 @@ func (j *jobCommand) replayCommand() *cobra.Command {
 		Long: `Make a new job from a failed or cancelled one, which itself stays as it is. The file, or standard input, holds
 the same bytes that the job was submitted with.`,
 		Example: `  fencepost job replay 0199c2f0-6a00-7000-8000-000000000001 orders.json`,
-		Args:    cobra.ExactArgs(2),
+		Args:    namedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, source uuid.UUID, args []string) error {
 			batch, err := j.readBatch(args[0])
 			if err != nil {
@@ -72,7 +72,7 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
 		Long:  `Cancel a job that is pending or running: none of its effects remain. When it ended first, that stands.`,
 		Example: `  fencepost job cancel 0199c2f0-6a00-7000-8000-000000000001
   fencepost job list --status PENDING --output id | xargs -n1 fencepost job cancel`,
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
 			cancelled, err := c.Cancel(ctx, id, j.key())
 			if err != nil {

@@ -13,7 +13,7 @@ func newManCommand() *cobra.Command {
 build can be repeated.`,
 		Example: `  fencepost man /usr/local/share/man/man1
   man fencepost-job-submit`,
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cmd.Root().DisableAutoGenTag = true
 			header := &doc.GenManHeader{Section: "1", Source: "Fencepost", Manual: "Fencepost"}

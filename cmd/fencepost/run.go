@@ -48,7 +48,8 @@ when it has failed or was cancelled.
 Every setting can be given as a flag or as the environment variable that its help names. A flag wins.`,
 		Example: `  fencepost serve                     # everything in one process, with a PostgreSQL of its own
   fencepost migrate up                # prepare the database named by FENCEPOST_DATABASE_URL
-  fencepost users add ann --users-file users`,
+  fencepost users add ann --users-file users
+  fencepost job submit orders.json    # and watch, cancel, replay, lineage: see "fencepost job --help"`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -63,3 +64,12 @@ Every setting can be given as a flag or as the environment variable that its hel
 
 // showHelp is what a command with subcommands does by itself.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// namedArgs demands the arguments that the command's own line of use names.
+func namedArgs(cmd *cobra.Command, args []string) error {
+	_, names, _ := strings.Cut(cmd.Use, " ")
+	if len(args) != len(strings.Fields(names)) {
+		return fmt.Errorf("write it as: %s %s", cmd.CommandPath(), names)
+	}
+	return nil
+}

@@ -39,7 +39,7 @@ func newUsersAddCommand(sh shell, file *string) *cobra.Command {
 		Short: "Add a user, or give one a new password",
 		Example: `  fencepost users add ann --users-file users
   fencepost users add ann --users-file users --password-stdin <password.txt`,
-		Args: cobra.ExactArgs(1),
+		Args: namedArgs,
 		RunE: withUsersFile(file, func(cmd *cobra.Command, args []string) error {
 			password, err := readPassword(sh, fromStdin)
 			if err != nil {
@@ -61,7 +61,7 @@ func newUsersRemoveCommand(file *string) *cobra.Command {
 		Use:     "remove NAME",
 		Short:   "Remove a user; the user's jobs stay",
 		Example: "  fencepost users remove ann --users-file users",
-		Args:    cobra.ExactArgs(1),
+		Args:    namedArgs,
 		RunE: withUsersFile(file, func(cmd *cobra.Command, args []string) error {
 			if err := auth.Remove(*file, args[0]); err != nil {
 				return err
