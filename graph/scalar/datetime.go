@@ -30,11 +30,11 @@ func AppendDateTime(to []byte, t time.Time) []byte {
 // rather than rounded, because a rounded bound would keep other jobs than the client meant.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	text, ok := v.(string)
-	if !ok || len(text) > len(layout) || strings.Contains(text, ",") { // time.Parse takes a decimal comma
+	if !ok {
 		return time.Time{}, errNotDateTime
 	}
 	t, err := time.Parse("2006-01-02T15:04:05Z", text)
-	if err != nil {
+	if err != nil || !strings.HasPrefix(t.Format(layout), strings.TrimSuffix(text, "Z")) { // an hour of one digit, a decimal comma
 		return time.Time{}, errNotDateTime
 	}
 	return t, nil
