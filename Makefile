@@ -66,6 +66,12 @@ model-long: ## check random histories of real calls against the model for hours 
 	@scripts/setup.sh postgres
 	go test -count=1 -timeout=0 -v -run=HaveAnExplanation ./internal/model -rapid.checks=$(HISTORIES)
 
+FUZZTIME ?= 30s
+.PHONY: fuzz
+fuzz: ## give each parser made-up input for 30 seconds (longer: make fuzz FUZZTIME=1h; only some: ARGS=Cursor)
+	@scripts/setup.sh postgres
+	@scripts/fuzz.sh $(FUZZTIME) $(ARGS)
+
 .PHONY: cover
 cover: ## show the coverage of the latest test run in a browser
 	go tool cover -html=coverage.out
