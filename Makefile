@@ -72,6 +72,12 @@ fuzz: ## give each parser made-up input for 30 seconds (longer: make fuzz FUZZTI
 	@scripts/setup.sh postgres
 	@scripts/fuzz.sh $(FUZZTIME) $(ARGS)
 
+MINUTES ?= 5
+.PHONY: soak
+soak: ## load two servers and two workers while things break, for some minutes, and audit the books (make soak MINUTES=20 ARGS="--seed 7")
+	@scripts/setup.sh postgres
+	cd bench && go run ./soak --minutes $(MINUTES) $(ARGS)
+
 .PHONY: cover
 cover: ## show the coverage of the latest test run in a browser
 	go tool cover -html=coverage.out

@@ -10,6 +10,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 
@@ -116,6 +119,28 @@ func (c *Cluster) Exec(ctx context.Context, sql string) error {
 		return fmt.Errorf("%s: %w", sql, err)
 	}
 	return nil
+}
+
+// Restart stops the server and starts it again with its data. Connections are cut, and what was committed is there.
+func (c *Cluster) Restart(ctx context.Context) error {
+	return errors.Join(c.server.Stop(), c.start(ctx))
+}
+
+// Crash ends the server at once (an immediate shutdown) and starts it again, which then recovers from its log.
+func (c *Cluster) Crash(ctx context.Context) error {
+	lock, err := os.ReadFile(filepath.Join(c.dir, "pg", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.SplitN(string(lock), "\n", 2)[0])
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("crash PostgreSQL: %w", err)
+	}
+	<-c.server.Done()
+	return c.start(ctx)
 }
 
 // Stop ends the server and removes its data.

@@ -94,6 +94,15 @@ func (p *Process) Stop() error {
 	}
 }
 
+// Kill ends the process as "kill -9" does, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.done
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
 // FreeAddress is a loopback address that nothing listens on at the moment.
 func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
