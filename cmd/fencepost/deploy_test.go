@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
@@ -91,20 +92,56 @@ func TestCommandsInSystemdUnitsAreUnderstood(t *testing.T) {
 	}
 }
 
+// documents are the texts of the README and of docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(repository + "/docs/*.md")
+	require.NoError(t, err)
+	texts := []string{readFile(t, "README.md")}
+	for _, path := range paths {
+		texts = append(texts, readFile(t, strings.TrimPrefix(path, repository)))
+	}
+	return texts
+}
+
 func TestCommandsInTheDocumentsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	command := regexp.MustCompile(`(?m)^fencepost (.+)$`)
-	documents, err := filepath.Glob(repository + "/docs/*.md")
-	require.NoError(t, err)
 	understood := 0
-	for _, document := range append(documents, repository+"/README.md") {
-		for _, c := range command.FindAllStringSubmatch(readFile(t, strings.TrimPrefix(document, repository)), -1) {
+	for _, document := range documents(t) {
+		for _, c := range command.FindAllStringSubmatch(document, -1) {
 			line, _, _ := strings.Cut(c[1], " | ")
 			requireUnderstood(t, nil, strings.Fields(line)...)
 			understood++
 		}
 	}
 	require.Positive(t, understood)
+}
+
+func TestCommandsAndFlagsNamedInTheDocumentsExist(t *testing.T) {
+	t.Parallel()
+	flags := ""
+	var note func(cmd *cobra.Command)
+	note = func(cmd *cobra.Command) {
+		cmd.InitDefaultHelpFlag()
+		flags += cmd.LocalFlags().FlagUsages()
+		for _, sub := range cmd.Commands() {
+			note(sub)
+		}
+	}
+	root := newRootCommand(shell{})
+	note(root)
+	command, flag := regexp.MustCompile("`fencepost ([a-z ]+)"), regexp.MustCompile("`(--[a-z-]+)")
+	for _, document := range documents(t) {
+		for _, c := range command.FindAllStringSubmatch(document, -1) {
+			_, rest, err := root.Find(strings.Fields(c[1]))
+			require.NoError(t, err, c[0])
+			require.Empty(t, rest, c[0])
+		}
+		for _, f := range flag.FindAllStringSubmatch(document, -1) {
+			require.Contains(t, flags, " "+f[1], f[0])
+		}
+	}
 }
 
 // environment is what assignments say, a line each.
