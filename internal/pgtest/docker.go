@@ -75,6 +75,9 @@ func (e *dockerEngine) url() string { return e.address }
 
 func (e *dockerEngine) start(ctx context.Context) error { return e.container.Start(ctx) }
 
+// stop sends the signal of the image, which asks for a fast shutdown.
+func (e *dockerEngine) stop(ctx context.Context) error { return e.container.Stop(ctx, nil) }
+
 // crash gives the server no time to shut down.
 func (e *dockerEngine) crash(ctx context.Context) error {
 	noTime := time.Duration(0)

@@ -49,6 +49,10 @@ func (s *dockerStandby) start(ctx context.Context) error {
 	return s.run(ctx, "pg_ctl", "-D", standbyDir, "-l", standbyDir+".log", "-w", "-o", "-p "+standbyPort+" -c listen_addresses='*'", "start")
 }
 
+func (s *dockerStandby) stop(ctx context.Context) error {
+	return s.run(ctx, "pg_ctl", "-D", standbyDir, "-m", "fast", "stop")
+}
+
 func (s *dockerStandby) crash(ctx context.Context) error {
 	return s.run(ctx, "pg_ctl", "-D", standbyDir, "-m", "immediate", "stop")
 }

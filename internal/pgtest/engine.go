@@ -22,6 +22,8 @@ type engine interface {
 // ownedEngine is a server that nobody else uses.
 type ownedEngine interface {
 	engine
+	// stop shuts the server down in good order.
+	stop(ctx context.Context) error
 	// crash ends the server without a checkpoint.
 	crash(ctx context.Context) error
 	// start starts it again, under the same URL.

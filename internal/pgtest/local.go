@@ -57,6 +57,8 @@ func (e *localEngine) start(ctx context.Context) error {
 	return nil
 }
 
+func (e *localEngine) stop(context.Context) error { return e.server.Stop() }
+
 // crash is the immediate shutdown: every process of the server exits at once.
 func (e *localEngine) crash(context.Context) error {
 	lock, err := os.ReadFile(filepath.Join(e.config.DataDir, "postmaster.pid"))

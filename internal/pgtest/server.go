@@ -20,11 +20,11 @@ type Instance struct {
 	standby func(ctx context.Context) (ownedEngine, error) // nil for a replica
 }
 
-// Server starts a server with a migrated database, whose life ends with the test. It takes about a second; a test that
-// does not stop the server wants [URL].
-func Server(t testing.TB) *Instance {
+// Server starts a server with a migrated database, whose life ends with the test. Further settings are written as
+// "name=value". It takes about a second; a test that does not stop the server wants [URL].
+func Server(t testing.TB, settings ...string) *Instance {
 	t.Helper()
-	e, err := newOwnedEngine(t.Context(), []string{"fsync=off", "full_page_writes=off"})
+	e, err := newOwnedEngine(t.Context(), append([]string{"fsync=off", "full_page_writes=off"}, settings...))
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
@@ -50,7 +50,15 @@ func (i *Instance) Crash(t testing.TB) {
 	}
 }
 
-// Start starts the server after a crash and returns when it has recovered and answers.
+// Stop shuts the server down as an administrator would ("fast"): connections break and what was open is rolled back.
+func (i *Instance) Stop(t testing.TB) {
+	t.Helper()
+	if err := i.engine.stop(t.Context()); err != nil {
+		t.Fatalf("pgtest: stop the server: %v", err)
+	}
+}
+
+// Start starts the server after a stop or a crash and returns when it has recovered and answers.
 func (i *Instance) Start(t testing.TB) {
 	t.Helper()
 	if err := i.engine.start(t.Context()); err != nil {
