@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -15,6 +16,9 @@ import (
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
 )
+
+// readyTimeout makes a database that hangs one that cannot be used, before whoever asks has lost patience.
+const readyTimeout = 3 * time.Second
 
 // backend is the database as "serve" and "work" use it.
 type backend struct {
@@ -63,8 +67,12 @@ func (b *backend) watch(metrics *telemetry.Metrics) {
 	metrics.WatchBacklog(b.store.Backlog)
 }
 
-// ready reports whether the database can be used now.
-func (b *backend) ready(ctx context.Context) error { return postgres.CheckSchema(ctx, b.pool) }
+// ready reports whether the database can be used now, for reading and writing.
+func (b *backend) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return postgres.CheckReady(ctx, b.pool)
+}
 
 // work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds
 // whoever follows a job.

@@ -14,6 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"fencepost/internal/job"
 	"fencepost/migrations"
 )
 
@@ -53,6 +54,20 @@ func CheckSchema(ctx context.Context, pool *pgxpool.Pool) error {
 		return &SchemaError{Have: have, Want: want}
 	}
 	return nil
+}
+
+// CheckReady is [CheckSchema] for a database that is to be written now. One that is read-only, as a standby is, makes the
+// error wrap [job.ErrUnavailable].
+func CheckReady(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := CheckSchema(ctx, pool); err != nil {
+		return err
+	}
+	var readOnly bool
+	err := pool.QueryRow(ctx, `SELECT current_setting('transaction_read_only')::boolean`).Scan(&readOnly)
+	if readOnly {
+		return fmt.Errorf("the database is read-only: %w", job.ErrUnavailable)
+	}
+	return classify(ctx, "check writing", err)
 }
 
 // latestVersion is that of the last embedded migration; their names sort by version.
