@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/faultproxy"
+	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
+	"fencepost/internal/worker"
+)
+
+// Connections that are cut at exact steps, before the server sees a commit and before its client does.
+
+var steps = []faultproxy.Step{faultproxy.BeforeStatement, faultproxy.BeforeCommit, faultproxy.AfterCommit}
+
+// faultWorld is a world, and a second service on its database that connects through a proxy.
+type faultWorld struct {
+	*world
+	proxy *faultproxy.Proxy
+	far   *world
+}
+
+func newFaultWorld(t *testing.T) *faultWorld {
+	t.Helper()
+	w := newWorld(t)
+	proxy := faultproxy.Start(t, w.url)
+	return &faultWorld{w, proxy, newWorldOn(t, proxy.URL())}
+}
+
+// requireBooksBalance says which rows are wrong.
+func (w *world) requireBooksBalance() {
+	w.Helper()
+	require.Empty(w, pgtest.WrongRows(w, w.url), "the rows that are wrong")
+}
+
+// write is a call with an idempotency key, and the statement that it commits.
+type write struct {
+	sql     string
+	prepare func(*world) job.Job
+	call    func(*world, job.Job) (job.Accepted, error)
+	// made counts what the call made.
+	made string
+	// anonymous says that the row does not tell which call made it, so that a second try finds its own work done.
+	anonymous bool
+}
+
+var keyedWrites = map[string]write{
+	"submit": {
+		sql:     submitSQL,
+		prepare: func(*world) job.Job { return job.Job{} },
+		call: func(w *world, _ job.Job) (job.Accepted, error) {
+			return w.service.Submit(w.Context(), w.owner, key(w, "k"), batch)
+		},
+		made: "etl_job_records WHERE job_status = 'PENDING'",
+	},
+	"cancel": {
+		sql:       cancelSQL,
+		prepare:   (*world).submit,
+		call:      func(w *world, j job.Job) (job.Accepted, error) { return w.cancel(j, "k") },
+		made:      "etl_job_records WHERE job_status = 'CANCELLED'",
+		anonymous: true,
+	},
+	"replay": {
+		sql:     replaySQL,
+		prepare: (*world).failed,
+		call:    func(w *world, j job.Job) (job.Accepted, error) { return w.replay(j, "k") },
+		made:    "etl_job_records WHERE replay_source_job_record_id IS NOT NULL",
+	},
+}
+
+// forEachWrite runs a test for each write and each step.
+func forEachWrite(t *testing.T, test func(w *faultWorld, c write, source job.Job, step faultproxy.Step)) {
+	t.Helper()
+	for name, c := range keyedWrites {
+		for _, step := range steps {
+			t.Run(fmt.Sprint(name, " ", step), func(t *testing.T) {
+				t.Parallel()
+				w := newFaultWorld(t)
+				test(w, c, c.prepare(w.world), step)
+				w.requireBooksBalance()
+			})
+		}
+	}
+}
+
+func TestWriteWhoseConnectionIsCutIsTriedAgainAndDoneOnce(t *testing.T) {
+	t.Parallel()
+	forEachWrite(t, func(w *faultWorld, c write, source job.Job, step faultproxy.Step) {
+		hold := w.proxy.Hold(step, c.sql)
+		call := async(func() (job.Accepted, error) { return c.call(w.far, source) })
+		hold.Cut(w)
+		got := <-call
+		require.NoError(w, got.err)
+		require.Equal(w, step == faultproxy.AfterCommit && c.anonymous, got.value.Replayed)
+		require.Equal(w, 1, w.count(c.made))
+		again, err := c.call(w.world, source)
+		require.NoError(w, err)
+		require.True(w, again.Replayed)
+		require.Equal(w, got.value.Job, again.Job)
+	})
+}
+
+func TestWriteThatIsCutAtEveryTryIsUnavailableAndItsKeyFindsWhatWasDone(t *testing.T) {
+	t.Parallel()
+	forEachWrite(t, func(w *faultWorld, c write, source job.Job, step faultproxy.Step) {
+		var holds [maxTries]*faultproxy.Hold
+		for i := range holds {
+			holds[i] = w.proxy.Hold(step, c.sql)
+		}
+		call := async(func() (job.Accepted, error) { return c.call(w.far, source) })
+		for _, hold := range holds {
+			hold.Cut(w)
+		}
+		requireProblem(w, job.CodeDatabaseUnavailable, (<-call).err)
+		committed := step == faultproxy.AfterCommit
+		require.Equal(w, committed, w.count(c.made) == 1)
+		again, err := c.call(w.far, source)
+		require.NoError(w, err)
+		require.Equal(w, committed, again.Replayed)
+		require.Equal(w, 1, w.count(c.made))
+	})
+}
+
+func TestExecutionWhoseConnectionIsCutHasItsEffectsOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step faultproxy.Step
+		sql  string
+	}{
+		"before the payload":              {faultproxy.BeforeStatement, leasedPayloadSQL},
+		"before the load":                 {faultproxy.BeforeStatement, BuiltinLoad.sql[:40]},
+		"between the fence and commit":    {faultproxy.BeforeCommit, succeedSQL},
+		"between the commit and answer":   {faultproxy.AfterCommit, succeedSQL},
+		"before the ledger and the fence": {faultproxy.BeforeStatement, succeedSQL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFaultWorld(t)
+			j, lease := w.running()
+			hold := w.proxy.Hold(c.step, c.sql)
+			execution := w.far.execute(lease)
+			hold.Cut(t)
+			requireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).err)
+
+			verdict := w.far.store.Retry(t.Context(), lease, 0) // which waits until the server has rolled back
+			if c.step == faultproxy.AfterCommit {
+				require.ErrorIs(t, verdict, worker.ErrStale)
+			} else {
+				require.NoError(t, verdict)
+				w.requireNoEffects(j.ID)
+				require.NoError(t, w.far.store.Execute(t.Context(), w.claim()))
+			}
+			require.Equal(t, job.StatusSucceeded, w.get(j.ID).Status)
+			w.requireEffectsOnce(j.ID)
+			w.requireBooksBalance()
+		})
+	}
+}
+
+func TestClaimWhoseAnswerIsLostLeavesTheJobToItsLease(t *testing.T) {
+	t.Parallel()
+	for _, step := range steps {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newFaultWorld(t)
+			j := w.submit()
+			hold := w.proxy.Hold(step, claimSQL)
+			claim := async(func() (worker.Claimed, error) { return w.far.store.Claim(t.Context(), aClaim(time.Minute)) })
+			hold.Cut(t)
+			got := <-claim
+			require.NoError(t, got.err)
+			lost := step == faultproxy.AfterCommit
+			require.Equal(t, lost, len(got.value.Leases) == 0)
+			require.Equal(t, 1, w.get(j.ID).AttemptCount)
+			require.Empty(t, w.claimAll(10), "leased to one or to nobody")
+			w.expire(j.ID)
+			lease := w.claim()
+			require.Equal(t, 2, lease.Attempt)
+			require.NoError(t, w.store.Execute(t.Context(), lease))
+			w.requireEffectsOnce(j.ID)
+			w.requireBooksBalance()
+		})
+	}
+}
+
+// aClaim asks for leases of some duration.
+func aClaim(d time.Duration) worker.ClaimRequest {
+	return worker.ClaimRequest{WorkerID: uuid.New(), Limit: 10, Duration: d, MaxAttempts: maxAttempts}
+}
+
+func TestVerdictWhoseConnectionIsCutIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sql     string
+		verdict func(context.Context, *Store, worker.Lease) error
+		status  job.Status
+	}{
+		"retry": {retrySQL, func(ctx context.Context, s *Store, l worker.Lease) error { return s.Retry(ctx, l, time.Hour) }, job.StatusPending},
+		"fail":  {failSQL, func(ctx context.Context, s *Store, l worker.Lease) error { return s.Fail(ctx, l, job.FailureTarget) }, job.StatusFailed},
+	} {
+		for _, step := range steps {
+			t.Run(fmt.Sprint(name, " ", step), func(t *testing.T) {
+				t.Parallel()
+				w := newFaultWorld(t)
+				j, lease := w.running()
+				hold := w.proxy.Hold(step, c.sql)
+				verdict := async(func() (struct{}, error) { return struct{}{}, c.verdict(t.Context(), w.far.store, lease) })
+				hold.Cut(t)
+				if err := (<-verdict).err; step == faultproxy.AfterCommit {
+					require.ErrorIs(t, err, worker.ErrStale, "its own verdict took the lease")
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, c.status, w.get(j.ID).Status)
+				require.Equal(t, 1, w.get(j.ID).AttemptCount)
+				require.Empty(t, w.claimAll(10))
+				w.requireBooksBalance()
+			})
+		}
+	}
+}
