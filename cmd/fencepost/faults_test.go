@@ -17,11 +17,13 @@ import (
 )
 
 // workProcess starts "work" as a process of its own, to be killed.
-func workProcess(t *testing.T, url, loadFile string) *exec.Cmd {
+func workProcess(t *testing.T, url string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), os.Args[0], "work", "--database-url", url,
-		"--admin-listen", "127.0.0.1:0", "--workers", "4", "--pool-size", "8", "--load-sql-file", loadFile,
-		"--lease-duration", "2s", "--poll-interval", "100ms", "--retry-backoff", "100ms", "--max-attempts", "20", "--log-level", "error")
+	common := []string{
+		"work", "--database-url", url, "--admin-listen", "127.0.0.1:0", "--workers", "4", "--pool-size", "8",
+		"--poll-interval", "100ms", "--retry-backoff", "100ms", "--max-attempts", "20", "--log-level", "error",
+	}
+	cmd := exec.CommandContext(context.Background(), os.Args[0], append(common, args...)...)
 	cmd.Env = append(os.Environ(), runMain+"=1")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
@@ -75,6 +77,9 @@ func TestBooksBalanceAfterKilledWorkersAndCrashedDatabase(t *testing.T) {
 		INSERT INTO processed_data
 		SELECT @owner::bytea, @job_record_id::uuid, ordinal, record ->> 'id', record
 		FROM jsonb_array_elements(@records::jsonb) WITH ORDINALITY AS element (record, ordinal), pg_sleep(0.02)`), 0o600))
+	work := func() *exec.Cmd {
+		return workProcess(t, server.URL(), "--lease-duration", "2s", "--load-sql-file", load)
+	}
 	p := serve(t, server.URL(), "--workers", "0")
 	urls := make([]string, jobs)
 	for i := range urls {
@@ -90,7 +95,7 @@ func TestBooksBalanceAfterKilledWorkersAndCrashedDatabase(t *testing.T) {
 		}
 	}
 
-	victim, survivor := workProcess(t, server.URL(), load), workProcess(t, server.URL(), load)
+	victim, survivor := work(), work()
 	require.Eventually(t, func() bool { return readBooks(t, server.URL()).Succeeded > 3 }, patience, 20*time.Millisecond)
 	kill(t, victim) // in the middle of up to four jobs
 	for i := jobs - 1; i > jobs-6; i-- {
@@ -101,7 +106,7 @@ func TestBooksBalanceAfterKilledWorkersAndCrashedDatabase(t *testing.T) {
 	server.Start(t)
 	count(cancel(20))
 	kill(t, survivor)
-	workProcess(t, server.URL(), load)
+	work()
 	for i := 21; i < 26; i++ {
 		count(cancel(i))
 	}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/pgtest"
+)
+
+// use is what a server holds at one moment.
+type use struct{ goroutines, connections int }
+
+// inUse measures a server that has come to rest.
+func (v victim) inUse(t *testing.T) use {
+	t.Helper()
+	goroutines, err := strconv.Atoi(v.p.counted(t, "go_goroutines"))
+	require.NoError(t, err)
+	return use{goroutines, v.proxy.Open()}
+}
+
+// outage cuts all connections, has a request refused, and the next one answered.
+func (v victim) outage(t *testing.T) {
+	t.Helper()
+	v.proxy.Down()
+	require.Equal(t, http.StatusServiceUnavailable, call(t, http.MethodGet, v.p.api+"/api/etl/jobs", "").status)
+	v.proxy.Up()
+	require.Equal(t, http.StatusOK, call(t, http.MethodGet, v.p.api+"/api/etl/jobs", "").status)
+}
+
+func TestThousandOutagesLeakNoGoroutineAndNoConnection(t *testing.T) {
+	t.Parallel()
+	v := startVictim(t, pgtest.URL(t))
+	v.outage(t)
+	const listeningAndOneIdle = 2
+	rested := func() bool { return v.proxy.Open() == listeningAndOneIdle }
+	require.Eventually(t, rested, patience, 10*time.Millisecond)
+	before := v.inUse(t)
+	for range 1000 {
+		v.outage(t)
+	}
+	require.Eventually(t, func() bool { return rested() && v.inUse(t) == before }, patience, 100*time.Millisecond)
+	t.Logf("before and after 1,000 outages: %+v", before)
+}

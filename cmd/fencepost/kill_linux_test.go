@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/faultproxy"
+	"fencepost/internal/pgtest"
+)
+
+// What the statements of a worker and of the writes have in them, and no other statement.
+const (
+	claimStatement   = "FOR UPDATE SKIP LOCKED"
+	loadStatement    = "INSERT INTO processed_data"
+	successStatement = "SET job_status = 'SUCCEEDED'"
+	insertStatement  = "INSERT INTO etl_job_records"
+	cancelStatement  = "SET job_status = 'CANCELLED'"
+)
+
+// onlyJob reads the one job of a database.
+func onlyJob(t *testing.T, url string) (status string, attempts int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT job_status, attempt_count FROM etl_job_records`).Scan(&status, &attempts))
+	return status, attempts
+}
+
+// expireLeases waits until PostgreSQL has given up the transaction of a killed worker, which may hold the row.
+func expireLeases(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_status = 'RUNNING'`)
+	require.NoError(t, err)
+}
+
+func TestWorkerKilledAtEachStepLeavesItsJobToAnother(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step     faultproxy.Step
+		sql      string
+		status   string
+		attempts int
+	}{
+		"before the claim":              {faultproxy.BeforeCommit, claimStatement, "PENDING", 0},
+		"between claim and its answer":  {faultproxy.AfterCommit, claimStatement, "RUNNING", 1},
+		"before the load":               {faultproxy.BeforeStatement, loadStatement, "RUNNING", 1},
+		"before the commit":             {faultproxy.BeforeCommit, successStatement, "RUNNING", 1},
+		"between commit and its answer": {faultproxy.AfterCommit, successStatement, "SUCCEEDED", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := pgtest.URL(t)
+			proxy := faultproxy.Start(t, url)
+			job := serve(t, url, "--workers=0").submit(t, "one")
+			hold := proxy.Hold(c.step, c.sql)
+			victim := workProcess(t, proxy.URL())
+			hold.Wait(t)
+			kill(t, victim)
+			hold.Cut(t)
+			expireLeases(t, url)
+			status, attempts := onlyJob(t, url)
+			require.Equal(t, c.status, status)
+			require.Equal(t, c.attempts, attempts)
+			require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
+
+			workProcess(t, url)
+			requireSuccess(t, job)
+			require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
+		})
+	}
+}
+
+// victim is a server in a process of its own, behind a proxy, and what it is killed for.
+type victim struct {
+	cmd   *exec.Cmd
+	p     *process
+	proxy *faultproxy.Proxy
+}
+
+func startVictim(t *testing.T, url string) victim {
+	t.Helper()
+	proxy := faultproxy.Start(t, url)
+	cmd, p := spawn(t, "serve", "--database-url", proxy.URL(), "--users-file", usersFile(t),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--workers=0")
+	return victim{cmd, p, proxy}
+}
+
+// killAt sends a request, and kills the server when its statement has come to a step. The client gets no answer.
+func (v victim) killAt(t *testing.T, step faultproxy.Step, sql, path, body string) {
+	t.Helper()
+	hold := v.proxy.Hold(step, sql)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.p.api+path, strings.NewReader(body))
+	require.NoError(t, err)
+	request.SetBasicAuth(name, password)
+	request.Header.Set("Idempotency-Key", "key")
+	request.Header.Set("Content-Type", "application/json")
+	failed := make(chan error, 1)
+	go func() {
+		_, err := http.DefaultClient.Do(request)
+		failed <- err
+	}()
+	hold.Wait(t)
+	kill(t, v.cmd)
+	require.Error(t, <-failed)
+	hold.Cut(t)
+}
+
+func TestServerKilledAtEachStepOfAWriteLeavesItDoneOnceOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	const batch = `[{"id":"a"}]`
+	for name, c := range map[string]struct{ sql, path, body string }{
+		"submit": {insertStatement, "", batch},
+		"cancel": {cancelStatement, "/cancellation", ""},
+		"replay": {insertStatement, "/replays", batch},
+	} {
+		for _, step := range []faultproxy.Step{faultproxy.BeforeCommit, faultproxy.AfterCommit} {
+			t.Run(fmt.Sprint(name, " ", step), func(t *testing.T) {
+				t.Parallel()
+				url := pgtest.URL(t)
+				survivor := serve(t, url, "--workers=0")
+				path := "/api/etl/jobs"
+				if c.path != "" {
+					path = strings.TrimPrefix(survivor.submit(t, "source"), survivor.api) + c.path
+				}
+				if name == "replay" {
+					source := survivor.api + strings.TrimSuffix(path, c.path)
+					require.Equal(t, http.StatusOK, call(t, http.MethodPost, source+"/cancellation", "", "Idempotency-Key", "stop").status)
+				}
+				startVictim(t, url).killAt(t, step, c.sql, path, c.body)
+				require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
+
+				before := readBooks(t, url)
+				again := call(t, http.MethodPost, survivor.api+path, c.body, "Idempotency-Key", "key")
+				require.Less(t, again.status, 300, "%s", again.body)
+				done := step == faultproxy.AfterCommit
+				require.Equal(t, fmt.Sprint(done), again.header.Get("Idempotency-Replayed"))
+				require.Equal(t, done, before == readBooks(t, url), "the call that was killed changed something or nothing")
+				require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
+			})
+		}
+	}
+}
