@@ -59,10 +59,12 @@ var namedTest = regexp.MustCompile("`([a-z]+\\.Test\\w+)`")
 func TestEveryTestNamedAsEvidenceExists(t *testing.T) {
 	t.Parallel()
 	existing := existingTests(t)
-	named := namedTest.FindAllStringSubmatch(read(t, "traceability.md"), -1)
-	require.NotEmpty(t, named)
-	for _, name := range named {
-		require.True(t, existing[name[1]], name[1])
+	for _, document := range []string{"traceability.md", "reliability.md"} {
+		named := namedTest.FindAllStringSubmatch(read(t, document), -1)
+		require.NotEmpty(t, named)
+		for _, name := range named {
+			require.True(t, existing[name[1]], name[1])
+		}
 	}
 }
 
