@@ -28,8 +28,8 @@ type databaseOptions struct {
 	loadSQLFile string
 }
 
-func (o *databaseOptions) register(flags *pflag.FlagSet) {
-	*o = databaseOptions{poolSize: 20, lockTimeout: 2 * time.Second}
+func (o *databaseOptions) register(flags *pflag.FlagSet, poolSize int) {
+	*o = databaseOptions{poolSize: poolSize, lockTimeout: 2 * time.Second}
 	registerDatabaseURL(flags, &o.url)
 	integerFlag(flags, &o.poolSize, "pool-size", bounds[int]{2, 1000},
 		"most database connections; must be more than --workers")
@@ -67,9 +67,9 @@ func (o *databaseOptions) storeConfig() (postgres.Config, error) {
 // workerOptions say how this process runs jobs.
 type workerOptions struct{ worker.Config }
 
-func (o *workerOptions) register(flags *pflag.FlagSet, fewest int) {
+func (o *workerOptions) register(flags *pflag.FlagSet, fewest, workers int) {
 	o.Config = worker.Config{
-		Workers:       8,
+		Workers:       workers,
 		LeaseDuration: time.Minute,
 		PollInterval:  time.Second,
 		MaxAttempts:   5,

@@ -42,11 +42,11 @@ On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for
 	}
 	flags := cmd.Flags()
 	o.site.register(flags)
-	o.database.register(flags)
+	o.database.register(flags, 20)
 	o.database.registerReplicaURL(flags)
 	o.listen.register(flags)
 	o.requests.register(flags)
-	o.worker.register(flags, 0)
+	o.worker.register(flags, 0, 8)
 	o.log.register(flags)
 	return cmd
 }

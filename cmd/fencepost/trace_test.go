@@ -85,8 +85,6 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"execution > finish > sql set",
 		"execution > sql begin",
 		"execution > sql commit",
-		"execution > sql leased payload",
-		"execution > sql ledger",
 		"execution > sql load",
 		"execution > sql rollback",
 		"execution > sql set",

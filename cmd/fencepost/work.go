@@ -34,8 +34,8 @@ does not finish is rolled back, and runs again elsewhere when its lease has expi
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.work(cmd.Context(), sh) },
 	}
 	flags := cmd.Flags()
-	o.database.register(flags)
-	o.worker.register(flags, 1)
+	o.database.register(flags, 40)
+	o.worker.register(flags, 1, 32)
 	o.admin.register(flags, "127.0.0.1:9091")
 	o.log.register(flags)
 	return cmd

@@ -262,10 +262,20 @@ func (a *actor) verdict(ctx context.Context, do model.Action, l worker.Lease) er
 func (a *actor) giveVerdict(ctx context.Context, do model.Action, l worker.Lease) error {
 	switch do {
 	case model.Execute:
-		return a.queue.Execute(ctx, l)
+		return a.execute(ctx, l)
 	case model.Retry:
 		return a.queue.Retry(ctx, l, 0)
 	default:
 		return a.queue.Fail(ctx, l, job.FailureTarget)
 	}
+}
+
+// execute fails the job whose load failed, as a worker does. Here that only happens under a lease that has gone, after whose end
+// another execution loaded the same rows, so it matches nothing; if it did, the history would have no explanation.
+func (a *actor) execute(ctx context.Context, l worker.Lease) error {
+	err := a.queue.Execute(ctx, l)
+	if failure, failed := errors.AsType[*worker.LoadError](err); failed {
+		return a.queue.Fail(ctx, l, failure.Code)
+	}
+	return err
 }

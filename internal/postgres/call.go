@@ -17,6 +17,7 @@ import (
 
 // The SQLSTATE codes (PostgreSQL documentation, appendix A) that are handled by name.
 const (
+	codeNotNullViolation     = "23502"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
 	codeLockNotAvailable     = "55P03"

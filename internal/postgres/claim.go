@@ -11,8 +11,11 @@ import (
 )
 
 // claimSQL leases a batch of due jobs, oldest first, and never waits for a row: running jobs whose lease expired, then
-// pending ones. A job at the attempt limit ($4) becomes FAILED instead. The time is read once, by a subquery, so that
-// the indexes on it can be used.
+// pending ones. A job at the attempt limit ($4) becomes FAILED instead. A payload of at most $6 bytes comes along.
+//
+// The time is read once, by a subquery, so that the indexes on it can be used. The limit is one too, so that all limits look the
+// same to the planner, which then plans but once. And the due jobs are joined as arrays, which the planner takes for short; for
+// a share of all pending jobs, it would rather read the whole table.
 const claimSQL = `
 WITH moment AS MATERIALIZED (SELECT clock_timestamp() AS at),
 expired AS MATERIALIZED (
@@ -20,7 +23,7 @@ expired AS MATERIALIZED (
 	FROM etl_job_records
 	WHERE job_status = 'RUNNING' AND lease_expires_at <= (SELECT at FROM moment)
 	ORDER BY lease_expires_at
-	LIMIT $1
+	LIMIT (SELECT $1::bigint)
 	FOR UPDATE SKIP LOCKED
 ),
 pending AS MATERIALIZED (
@@ -28,7 +31,7 @@ pending AS MATERIALIZED (
 	FROM etl_job_records
 	WHERE job_status = 'PENDING' AND next_attempt_at <= (SELECT at FROM moment)
 	ORDER BY next_attempt_at, job_record_id
-	LIMIT $1 - (SELECT count(*) FROM expired)
+	LIMIT (SELECT $1 - count(*) FROM expired)
 	FOR UPDATE SKIP LOCKED
 ),
 due AS (SELECT * FROM expired UNION ALL SELECT * FROM pending)
@@ -41,16 +44,23 @@ SET job_status = CASE WHEN attempt_count < $4 THEN 'RUNNING' ELSE 'FAILED' END,
 	lease_expires_at = CASE WHEN attempt_count < $4 THEN clock_timestamp() + $3::interval END,
 	failure_code = CASE WHEN attempt_count < $4 THEN NULL ELSE $5 END,
 	updated_at = clock_timestamp()
-FROM due
+FROM unnest(
+	ARRAY(SELECT principal_scope_hash FROM due), ARRAY(SELECT job_record_id FROM due), ARRAY(SELECT due_at FROM due)
+) AS due (principal_scope_hash, job_record_id, due_at)
 WHERE job.principal_scope_hash = due.principal_scope_hash AND job.job_record_id = due.job_record_id
 RETURNING job.principal_scope_hash, job.job_record_id,
 	coalesce(job.replay_root_job_record_id, job.job_record_id), job.lease_claim_id, job.attempt_count,
-	clock_timestamp() - due.due_at`
+	clock_timestamp() - due.due_at, job.request_digest,
+	CASE WHEN octet_length(job.request_payload) <= $6 THEN job.request_payload END`
+
+// maxClaimedPayload is the longest payload in bytes that comes with its lease. A longer one is read when its job is executed, so
+// that a batch of leases stays small.
+const maxClaimedPayload = 16 << 10
 
 // Claim implements worker.Queue.
 func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claimed, error) {
 	leases, err := query(ctx, s, "claim", scanClaim, claimSQL,
-		r.Limit, r.WorkerID, r.Duration, r.MaxAttempts, job.FailureAttemptsExhausted)
+		r.Limit, r.WorkerID, r.Duration, r.MaxAttempts, job.FailureAttemptsExhausted, maxClaimedPayload)
 	var claimed worker.Claimed
 	for _, l := range leases {
 		if l.ClaimID == uuid.Nil {
@@ -67,12 +77,13 @@ func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claime
 // scanClaim reads a lease. One without a claim id stands for a job that was failed instead.
 func scanClaim(row pgx.CollectableRow) (worker.Lease, error) {
 	var (
-		l     worker.Lease
-		owner []byte
-		claim *uuid.UUID
+		l             worker.Lease
+		owner, digest []byte
+		claim         *uuid.UUID
 	)
-	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited)
+	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited, &digest, &l.Payload)
 	copy(l.Owner[:], owner)
+	copy(l.Digest[:], digest)
 	if claim != nil {
 		l.ClaimID = *claim
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/job"
 	"fencepost/internal/worker"
@@ -18,39 +19,42 @@ import (
 // leasedPayloadSQL reads the payload of a job under its exact live lease. It takes no lock: a cancellation must not wait
 // for the execution.
 const leasedPayloadSQL = `
-SELECT request_payload, request_digest, record_count
+SELECT request_payload
 FROM etl_job_records
 WHERE principal_scope_hash = $1 AND job_record_id = $2
 	AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()`
 
-const ledgerSQL = `
-INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT DO NOTHING`
-
-// succeedSQL is the fence: it matches only under the exact live lease, so whatever took the lease away makes the whole
-// transaction roll back.
+// succeedSQL is the fence and the ledger row. The fence matches only under the exact live lease. Where it does not, the ledger row
+// has no digest, which its column refuses: whatever took the lease away makes the whole transaction roll back.
 const succeedSQL = `
-UPDATE etl_job_records
-SET job_status = 'SUCCEEDED',
-	request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-	updated_at = clock_timestamp()
-WHERE principal_scope_hash = $1 AND job_record_id = $2
-	AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()`
+WITH fence AS (
+	UPDATE etl_job_records
+	SET job_status = 'SUCCEEDED',
+		request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
+		updated_at = clock_timestamp()
+	WHERE principal_scope_hash = $1 AND job_record_id = $2
+		AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()
+	RETURNING request_digest, record_count
+)
+INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
+VALUES ($1, $2, (SELECT request_digest FROM fence), (SELECT record_count FROM fence))`
+
+// What succeedSQL breaks when its fence has no row, and when the ledger has the job already.
+const (
+	ledgerTable = "etl_idempotency_records"
+	ledgerKey   = "etl_idempotency_records_primary_key"
+)
 
 // errIntegrity means that the payload no longer has its digest, or that the job's effects are already in the ledger.
 var errIntegrity = errors.New("payload or ledger does not match the job")
 
-// Execute implements worker.Queue: one transaction of three round trips, in which nothing locks the job's row before the
-// fence does.
+// Execute implements worker.Queue. Load, fence and ledger row are one transaction and one round trip, in which nothing locks
+// the job's row before the fence does.
 func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		p, err := leasedPayload(ctx, tx, l)
-		if err != nil {
-			return err
-		}
-		return s.loadAndSucceed(ctx, tx, l, p)
-	})
+	payload, err := s.leasedPayload(ctx, l)
+	if err == nil {
+		err = s.transact(ctx, s.execution(ctx, l, payload))
+	}
 	if err != nil {
 		return loadError(err)
 	}
@@ -58,57 +62,54 @@ func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	return nil
 }
 
-// leasedPayload reads and verifies what the job is to load.
-func leasedPayload(ctx context.Context, tx pgx.Tx, l worker.Lease) (job.Payload, error) {
-	var (
-		p      job.Payload
-		digest []byte
-	)
+// leasedPayload verifies what the job is to load. A long payload did not come with the lease.
+func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, error) {
+	payload := l.Payload
+	if payload == nil {
+		err := s.pool.QueryRow(ctx, leasedPayloadSQL, l.Owner[:], l.JobID, l.ClaimID).Scan(&payload)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if sha256.Sum256(payload) != l.Digest {
+		return nil, errIntegrity
+	}
+	return payload, nil
+}
+
+// execution is the whole transaction. Its COMMIT is sent without having seen that the statements before it succeeded: after
+// one that failed, PostgreSQL passes over the rest. BEGIN is there for loads that would otherwise commit by themselves.
+func (s *Store) execution(ctx context.Context, l worker.Lease, payload []byte) *pgx.Batch {
 	batch := &pgx.Batch{}
+	batch.Queue("begin")
 	if deadline, bounded := ctx.Deadline(); bounded {
 		queue(batch, setting("statement_timeout", max(time.Until(deadline), time.Millisecond)))
 	}
-	batch.Queue(leasedPayloadSQL, l.Owner[:], l.JobID, l.ClaimID).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&p.Bytes, &digest, &p.RecordCount)
-	})
-	err := tx.SendBatch(ctx, batch).Close()
-	if errors.Is(err, pgx.ErrNoRows) {
-		return p, worker.ErrStale
-	}
-	p.Digest = sha256.Sum256(p.Bytes)
-	if err == nil && !slices.Equal(p.Digest[:], digest) {
-		err = errIntegrity
-	}
-	return p, err
+	batch.Queue(s.config.Load.sql, s.config.Load.args(l, payload))
+	queue(batch, s.setLockTimeout(), statement{succeedSQL, []any{l.Owner[:], l.JobID, l.ClaimID}})
+	batch.Queue("commit")
+	return batch
 }
 
-// loadAndSucceed sends the load, the ledger row and the fence in one round trip.
-func (s *Store) loadAndSucceed(ctx context.Context, tx pgx.Tx, l worker.Lease, p job.Payload) error {
-	batch := &pgx.Batch{}
-	batch.Queue(s.config.Load.sql, s.config.Load.args(l, p.Bytes))
-	queue(batch, s.setLockTimeout())
-	batch.Queue(ledgerSQL, l.Owner[:], l.JobID, p.Digest[:], p.RecordCount).Exec(oneRow(errIntegrity))
-	batch.Queue(succeedSQL, l.Owner[:], l.JobID, l.ClaimID).Exec(oneRow(worker.ErrStale))
-	return tx.SendBatch(ctx, batch).Close()
-}
-
-// oneRow reports otherwise when a statement matched no row.
-func oneRow(otherwise error) func(pgconn.CommandTag) error {
-	return func(tag pgconn.CommandTag) error {
-		if tag.RowsAffected() != 1 {
-			return otherwise
+// transact sends a batch that is a transaction, and ends that when the batch did not.
+func (s *Store) transact(ctx context.Context, batch *pgx.Batch) error {
+	return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		err := conn.SendBatch(ctx, batch).Close()
+		if conn.Conn().PgConn().TxStatus() == 'E' {
+			_, rollbackErr := conn.Exec(ctx, "rollback")
+			err = errors.Join(err, rollbackErr)
 		}
-		return nil
-	}
+		return err
+	})
 }
 
 // loadError names why an execution did not commit, as one of the closed failure codes.
 func loadError(err error) error {
 	pgErr, fromServer := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case errors.Is(err, worker.ErrStale):
+	case errors.Is(err, pgx.ErrNoRows), fromServer && pgErr.Code == codeNotNullViolation && pgErr.TableName == ledgerTable:
 		return worker.ErrStale
-	case errors.Is(err, errIntegrity):
+	case errors.Is(err, errIntegrity), fromServer && pgErr.ConstraintName == ledgerKey:
 		return worker.NewLoadError(job.FailureIntegrity, false, err)
 	case fromServer && !transientCode(pgErr.Code):
 		return worker.NewLoadError(job.FailureTarget, false, err)

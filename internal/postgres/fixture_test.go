@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +94,15 @@ func key(t testing.TB, text string) job.Key {
 func (w *world) submit() job.Job {
 	w.Helper()
 	accepted, err := w.service.Submit(w.Context(), w.owner, key(w, uuid.NewString()), batch)
+	require.NoError(w, err)
+	return accepted.Job
+}
+
+// submitLong makes a PENDING job whose payload is too long to come with its lease.
+func (w *world) submitLong() job.Job {
+	w.Helper()
+	long := fmt.Appendf(nil, `[{"id":"long","text":%q}]`, strings.Repeat("x", maxClaimedPayload))
+	accepted, err := w.service.Submit(w.Context(), w.owner, key(w, uuid.NewString()), long)
 	require.NoError(w, err)
 	return accepted.Job
 }
@@ -248,6 +258,14 @@ func (w *world) waitForLock() {
 	require.Eventually(w, func() bool {
 		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
 	}, 10*time.Second, time.Millisecond, "one blocked connection")
+}
+
+// waitForNoLock waits until no connection to this database is blocked any more.
+func (w *world) waitForNoLock() {
+	w.Helper()
+	require.Eventually(w, func() bool {
+		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 0
+	}, 10*time.Second, time.Millisecond, "no blocked connection")
 }
 
 // gate is an advisory lock that a load statement waits at until the test opens it.

@@ -67,15 +67,15 @@ func TestFenceNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
 	w.requireNoEffects(j.ID)
 }
 
-func TestStaleLeaseDoesNotEvenLoad(t *testing.T) {
+func TestLongPayloadIsNotEvenLoadedUnderStaleLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLoad(t, `SELECT 1 / 0`)) // a load that is run fails
-	superseded, old := w.running()
+	superseded, old := w.submitLong(), w.claim()
 	w.expire(superseded.ID)
 	w.claim()
 	require.ErrorIs(t, w.store.Execute(t.Context(), old), worker.ErrStale)
 
-	expired, late := w.running()
+	expired, late := w.submitLong(), w.claim()
 	w.expire(expired.ID)
 	require.ErrorIs(t, w.store.Execute(t.Context(), late), worker.ErrStale)
 }
@@ -112,7 +112,7 @@ func TestClaimReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
 	pending := w.submit() // due after the transaction began, as is the other one
 	w.mustExec("UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1", running.ID)
 
-	rows, err := claiming.Query(t.Context(), claimSQL, 10, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted)
+	rows, err := claiming.Query(t.Context(), claimSQL, 10, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted, maxClaimedPayload)
 	require.NoError(t, err)
 	leases, err := pgx.CollectRows(rows, scanClaim)
 	require.NoError(t, err)

@@ -104,9 +104,11 @@ func TestSuccessBeforeCancelIsStableConflict(t *testing.T) {
 	w := newWorld(t)
 	j, lease := w.running()
 	succeeding := w.begin()
-	p, err := leasedPayload(t.Context(), succeeding, lease)
-	require.NoError(t, err)
-	require.NoError(t, w.store.loadAndSucceed(t.Context(), succeeding, lease, p))
+	for _, step := range w.executeActor(lease).steps {
+		matched, err := step(t.Context(), succeeding)
+		require.NoError(t, err)
+		require.True(t, matched)
+	}
 
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
 	w.waitForLock() // the cancellation waits for the success
@@ -204,7 +206,7 @@ func TestReclaimBeforeCancelIsCancelledAllTheSame(t *testing.T) {
 	j, _ := w.running()
 	w.expire(j.ID)
 	claiming := w.begin()
-	_, err := claiming.Exec(t.Context(), claimSQL, 10, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted)
+	_, err := claiming.Exec(t.Context(), claimSQL, 10, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted, maxClaimedPayload)
 	require.NoError(t, err)
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
 	w.waitForLock()

@@ -42,7 +42,6 @@ var statementNames = map[string]string{
 	caughtUpSQL:       "caught up",
 	claimSQL:          "claim",
 	leasedPayloadSQL:  "leased payload",
-	ledgerSQL:         "ledger",
 	succeedSQL:        "succeed",
 	retrySQL:          "retry",
 	failSQL:           "fail",

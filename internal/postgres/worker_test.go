@@ -108,7 +108,8 @@ func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
 	w := newWorld(t)
 	j, lease := w.running()
 	require.NoError(t, w.store.Execute(t.Context(), lease))
-	require.ErrorIs(t, w.store.Execute(t.Context(), lease), worker.ErrStale)
+	require.Error(t, w.store.Execute(t.Context(), lease), "it loads before it meets the fence")
+	require.ErrorIs(t, w.store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
 	w.requireEffectsOnce(j.ID)
 }
 
@@ -125,10 +126,24 @@ func TestLedgerRowMakesSecondExecutionFailItsIntegrity(t *testing.T) {
 func TestPayloadWithoutItsDigestFailsItsIntegrity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j, lease := w.running()
-	w.mustExec("UPDATE etl_job_records SET request_payload = '[]' WHERE job_record_id = $1", j.ID)
-	requireLoadError(t, job.FailureIntegrity, false, w.store.Execute(t.Context(), lease))
-	w.requireNoEffects(j.ID)
+	for _, j := range []job.Job{w.submit(), w.submitLong()} {
+		w.mustExec("UPDATE etl_job_records SET request_payload = request_payload || ' ' WHERE job_record_id = $1", j.ID)
+		requireLoadError(t, job.FailureIntegrity, false, w.store.Execute(t.Context(), w.claim()))
+		w.requireNoEffects(j.ID)
+	}
+}
+
+func TestOnlyShortPayloadComesWithItsLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit()
+	require.Equal(t, batch, w.claim().Payload)
+	long := w.submitLong()
+	lease := w.claim()
+	require.Nil(t, lease.Payload)
+	require.NoError(t, w.store.Execute(t.Context(), lease))
+	require.Equal(t, 1, w.count(`processed_data WHERE job_record_id = $1 AND
+		length(record_body ->> 'text') = $2`, long.ID, maxClaimedPayload))
 }
 
 func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
@@ -150,17 +165,21 @@ func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
 		"disk full":         {`SELECT raise('53100')`, job.FailureTargetUnavailable, true},
 		"foreign server":    {`SELECT raise('08001')`, job.FailureTargetUnavailable, true},
 		"permission":        {`SELECT raise('42501')`, job.FailureTarget, false},
+		"commit":            {`CALL commit_by_itself()`, job.FailureTarget, false},
 		"ended connection":  {`SELECT pg_terminate_backend(pg_backend_pid())`, job.FailureTargetUnavailable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, withLoad(t, c.load))
 			w.mustExec(`CREATE FUNCTION raise(code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = code; END $$`)
+			w.mustExec(`CREATE PROCEDURE commit_by_itself() LANGUAGE plpgsql AS $$
+				BEGIN INSERT INTO processed_data SELECT sha256(''), gen_random_uuid(), 1, '', '{}'; COMMIT; END $$`)
 			w.mustExec(`CREATE TABLE deferred (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
 			j, lease := w.running()
 			requireLoadError(t, c.code, c.transient, w.store.Execute(t.Context(), lease))
 			require.Equal(t, job.StatusRunning, w.get(j.ID).Status)
 			w.requireNoEffects(j.ID)
+			require.Zero(t, w.count("processed_data"))
 		})
 	}
 }
@@ -190,6 +209,7 @@ func TestCancelledContextStopsTheLoad(t *testing.T) {
 	w.waitForLock()
 	stop()
 	requireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).err)
+	w.waitForNoLock()
 	open()
 	w.requireNoEffects(j.ID)
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -28,6 +29,10 @@ type Lease struct {
 	Attempt int
 	// Waited is the time between the moment that the job was due and the claim.
 	Waited time.Duration
+	// Digest is the SHA-256 digest that the payload was accepted with.
+	Digest [sha256.Size]byte
+	// Payload is the batch where it is short. Where it is nil, the execution reads it.
+	Payload []byte
 }
 
 // ClaimRequest asks for leases.
@@ -78,8 +83,8 @@ type Queue interface {
 	Claim(ctx context.Context, r ClaimRequest) (Claimed, error)
 
 	// Execute loads the job's records, writes its ledger row and makes it SUCCEEDED, in one transaction that commits only
-	// under the exact live lease. [ErrStale] when the lease is gone, a [LoadError] when the load failed; in both cases
-	// nothing remains. Cancelling ctx stops the load.
+	// under the exact live lease. [ErrStale] when the lease was gone in the end, a [LoadError] when the load failed before
+	// that was looked at; in both cases nothing remains. Cancelling ctx stops the load.
 	Execute(ctx context.Context, l Lease) error
 
 	// Retry gives the job back as PENDING, due after the delay. [ErrStale].

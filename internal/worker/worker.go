@@ -13,7 +13,7 @@ import (
 )
 
 // ErrDrainDeadline is returned by [Worker.Run] when executions were still running at the end of the drain. Their jobs are
-// left to their leases, with no effects.
+// left to their leases, with no effects unless they succeed in that very moment.
 var ErrDrainDeadline = errors.New("drain deadline passed with jobs still running")
 
 // errCancelled is why an execution's context ended: a notice told that the owner's cancellation is committed.
