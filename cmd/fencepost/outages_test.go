@@ -107,6 +107,17 @@ func TestOutagesAreAnsweredWith503AndEndByThemselves(t *testing.T) {
 	s.requireQuietLog(t, len(outages))
 }
 
+func TestSlowDatabaseIsOnlySlow(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	proxy := faultproxy.Start(t, url)
+	p := serve(t, proxy.URL(), "--workers=2")
+	proxy.Delay(50 * time.Millisecond)
+	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.api+"/readyz", "").status)
+	requireSuccess(t, p.submit(t, "slow"))
+	require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
+}
+
 func TestServerWithoutFreeConnectionsRecoversWhenThereAreSome(t *testing.T) {
 	t.Parallel()
 	s := startOutageSite(t)
