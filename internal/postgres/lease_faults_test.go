@@ -2,13 +2,13 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"fencepost/internal/faultproxy"
 	"fencepost/internal/job"
 	"fencepost/internal/worker"
 )
@@ -16,30 +16,38 @@ import (
 // shortLease is time enough to execute a small job before it ends.
 const shortLease = 3 * time.Second
 
-// pastTheFence executes a job up to the commit, which is held, and waits until the lease has ended meanwhile.
-func (w *faultWorld) pastTheFence() (job.Job, *faultproxy.Hold, <-chan result[struct{}]) {
+// holdCommits makes every COMMIT of an execution wait at the gate, as if the disk were slow.
+const holdCommits = `
+CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(%d); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER commits_wait AFTER INSERT ON etl_idempotency_records DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION wait_at_gate()`
+
+// pastTheFence executes a job as far as into its commit, and waits there until the lease has ended.
+func (w *world) pastTheFence() (j job.Job, execution <-chan result[struct{}], open func()) {
 	w.Helper()
-	j := w.submit()
+	w.mustExec(fmt.Sprintf(holdCommits, gate))
+	j = w.submit()
 	claimed, err := w.store.Claim(w.Context(), aClaim(shortLease))
 	require.NoError(w, err)
 	require.Len(w, claimed.Leases, 1)
-	hold := w.proxy.Hold(faultproxy.BeforeCommit, succeedSQL)
-	execution := w.far.execute(claimed.Leases[0])
-	hold.Wait(w)
+	open = w.closeGate()
+	execution = w.execute(claimed.Leases[0])
+	w.waitForLock()
 	require.Eventually(w, func() bool {
 		return w.count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
 	}, 10*time.Second, 10*time.Millisecond)
-	return j, hold, execution
+	return j, execution, open
 }
 
-func TestLeaseThatEndsBetweenFenceAndCommitIsStillThatOfOneWorker(t *testing.T) {
+func TestLeaseThatEndsInMidCommitIsStillThatOfOneWorker(t *testing.T) {
 	t.Parallel()
-	w := newFaultWorld(t)
-	j, hold, execution := w.pastTheFence()
+	w := newWorld(t)
+	j, execution, open := w.pastTheFence()
 	require.Empty(t, w.claimAll(10), "the fence holds the row, and a claim does not wait")
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
-	w.waitForLock()
-	hold.Pass(t)
+	require.Eventually(t, func() bool { return w.count("pg_locks WHERE NOT granted AND pid IN ("+ofThisDatabase+")") == 2 },
+		10*time.Second, time.Millisecond)
+	open()
 
 	require.NoError(t, (<-execution).err)
 	requireProblem(t, job.CodeAlreadySucceeded, (<-cancellation).err)
@@ -48,20 +56,21 @@ func TestLeaseThatEndsBetweenFenceAndCommitIsStillThatOfOneWorker(t *testing.T) 
 	w.requireBooksBalance()
 }
 
-func TestLeaseThatEndsBeforeACommitThatIsLostIsClaimedAgain(t *testing.T) {
-	t.Parallel()
-	w := newFaultWorld(t)
-	j, hold, execution := w.pastTheFence()
-	hold.Cut(t)
+// ofThisDatabase are the process ids of those who wait in the test's own database.
+const ofThisDatabase = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
 
+func TestLeaseThatEndsInACommitThatFailsIsClaimedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j, execution, open := w.pastTheFence()
+	w.mustExec("SELECT pg_terminate_backend(pid, 10000) FROM (" + ofThisDatabase + ") AS waiting")
 	requireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).err)
-	var leases []worker.Lease
-	require.Eventually(t, func() bool { // until the server has noticed that its client is gone
-		leases = w.claimAll(10).Leases
-		return len(leases) == 1
-	}, 10*time.Second, time.Millisecond)
-	require.Equal(t, 2, leases[0].Attempt)
-	require.NoError(t, w.store.Execute(t.Context(), leases[0]))
+	w.requireNoEffects(j.ID)
+	open()
+
+	lease := w.claim()
+	require.Equal(t, 2, lease.Attempt)
+	require.NoError(t, w.store.Execute(t.Context(), lease))
 	w.requireEffectsOnce(j.ID)
 	w.requireBooksBalance()
 }
