@@ -54,6 +54,10 @@ INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key
 	request_payload, replay_source_job_record_id, replay_root_job_record_id, replay_generation_count)
 VALUES (sha256('owner'), '01900000-0000-7000-8000-00000000000c', sha256('again'), sha256('[{"id":"a"}]'), 1, '[{"id":"a"}]',
 	'01900000-0000-7000-8000-000000000009', '01900000-0000-7000-8000-000000000006', 2)`,
+
+	7: `
+UPDATE etl_job_records SET trace_parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+WHERE job_status IN ('PENDING', 'RUNNING')`,
 }
 
 // removals maps a version to the SQL that takes its rows away again.

@@ -15,6 +15,9 @@ import (
 // invalid index, which serves no query and still slows every write; migrating again must replace it.
 var concurrentIndexes = map[int64]string{5: "etl_job_records_lineage_index", 6: "etl_job_records_replay_source_index"}
 
+// lastIndex is the last of these versions.
+const lastIndex = 6
+
 func TestIndexBuildWhoseConnectionEndedIsRepairedByMigratingAgain(t *testing.T) {
 	t.Parallel()
 	for version, index := range concurrentIndexes {
@@ -45,26 +48,26 @@ func TestIndexBuildInACrashOfTheServerIsRepairedByMigratingAgain(t *testing.T) {
 func TestInterruptedIndexBuildDoesNotHinderGoingDown(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	d.up(latest - 1)
+	d.up(lastIndex - 1)
 	d.fill(1, 4)
 	d.interruptBuild()
 	before := d.rows()
 	d.down(4)
 	require.Equal(t, before, d.rows())
-	require.True(t, d.invalid(concurrentIndexes[latest]), "the version that would drop it was never reached")
-	d.up(latest)
-	require.False(t, d.invalid(concurrentIndexes[latest]))
+	require.True(t, d.invalid(concurrentIndexes[lastIndex]), "the version that would drop it was never reached")
+	d.up(lastIndex)
+	require.False(t, d.invalid(concurrentIndexes[lastIndex]))
 }
 
 // Between the end of a build and the record of its version a crash leaves a valid index of a version that is not there.
 func TestIndexWithoutItsVersionIsReplacedByMigratingAgain(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	d.up(latest)
-	d.fill(1, latest)
+	d.up(lastIndex)
+	d.fill(1, lastIndex)
 	rows, schema := d.rows(), d.schema()
 	d.exec("DELETE FROM goose_db_version WHERE version_id >= 5")
-	require.NoError(t, postgres.MigrateUp(t.Context(), d.url))
+	d.up(lastIndex)
 	require.Equal(t, rows, d.rows())
 	require.Equal(t, schema, d.schema())
 }

@@ -15,6 +15,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
 	"fencepost/internal/worker"
+	"fencepost/migrations"
 )
 
 // The service at work on a schema that was moved, or moves, under it.
@@ -64,7 +65,7 @@ func executeAll(t testing.TB, store *postgres.Store) int {
 
 func TestJobsOfEveryOlderVersionAreServedAfterTheUpgrade(t *testing.T) {
 	t.Parallel()
-	for from, due := range map[int64]int{1: 3, 2: 3, 3: 3, 4: 6, 5: 6} {
+	for from, due := range map[int64]int{1: 3, 2: 3, 3: 3, 4: 6, 5: 6, 6: 6} {
 		t.Run(fmt.Sprint("from version ", from), func(t *testing.T) {
 			t.Parallel()
 			d := newDatabase(t)
@@ -85,11 +86,11 @@ func TestJobsOfEveryOlderVersionAreServedAfterTheUpgrade(t *testing.T) {
 	}
 }
 
-// The versions that only add an index are taken, up and down, while jobs come and go.
+// The versions that only add an index are taken back and again while jobs come and go.
 func TestVersionsThatOnlyAddAnIndexAreTakenUnderLoad(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	d.up(4)
+	d.up(latest)
 	service, store := d.service()
 	stopping, stop := context.WithCancel(t.Context())
 	flowing := make(chan struct{})
@@ -110,11 +111,15 @@ func TestVersionsThatOnlyAddAnIndexAreTakenUnderLoad(t *testing.T) {
 	for range 3 {
 		<-flowing
 	}
+	files := d.provider(migrations.FS)
 	for range 2 {
-		d.up(latest)
-		d.down(4)
+		for _, version := range []int64{5, 6} {
+			for _, up := range []bool{false, true} {
+				_, err := files.ApplyVersion(t.Context(), version, up)
+				require.NoError(t, err)
+			}
+		}
 	}
-	d.up(latest)
 	stop()
 	require.NoError(t, traffic.Wait())
 
@@ -143,4 +148,18 @@ func oneLife(ctx context.Context, service *job.Service, store *postgres.Store) e
 	}
 	_, err = executeDue(ctx, store)
 	return err
+}
+
+// A process of the version before, whose statements do not name the trace context, goes on during a rollout.
+func TestTraceContextNeedsNothingFromTheProcessesOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	d.up(latest)
+	d.fill(1, latest)
+	require.Positive(t, query[int64](d, "SELECT count(*) FROM etl_job_records WHERE trace_parent IS NOT NULL"))
+	_, err := d.pool.Exec(t.Context(), "UPDATE etl_job_records SET trace_parent = 'canary' WHERE job_status = 'PENDING'")
+	require.ErrorContains(t, err, "etl_job_records_trace_format")
+	d.exec(`UPDATE etl_job_records SET job_status = 'FAILED', failure_code = 'etl_internal_error', request_payload = NULL,
+		lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL WHERE job_status IN ('PENDING', 'RUNNING')`)
+	require.Zero(t, query[int64](d, "SELECT count(*) FROM etl_job_records WHERE trace_parent IS NOT NULL"))
 }

@@ -49,6 +49,21 @@ func (c *collector) paths() []string {
 	return slices.Compact(paths)
 }
 
+// origins are the names of the spans that those with a name have links to.
+func (c *collector) origins(name string) []string {
+	var origins []string
+	for _, s := range c.spans {
+		for _, link := range s.Links() {
+			for _, origin := range c.spans {
+				if s.Name() == name && origin.SpanContext().Equal(link.SpanContext.WithRemote(false)) {
+					origins = append(origins, origin.Name())
+				}
+			}
+		}
+	}
+	return origins
+}
+
 // It reads the process's environment, so that no other test may run beside it.
 func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.T) {
 	spans := &collector{}
@@ -90,6 +105,7 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"execution > sql set",
 		"execution > sql succeed",
 	}, spans.paths())
+	require.Equal(t, []string{"submit", "submit"}, spans.origins("execution"))
 	everything := fmt.Sprintf("%+v", tracetest.SpanStubsFromReadOnlySpans(spans.spans))
 	for _, secret := range append(s.secrets, s.jobs...) {
 		require.NotContains(t, everything, secret)

@@ -118,6 +118,17 @@ func (s *Store) writeRow(ctx context.Context, read func(pgx.Row) error, sql stri
 	return s.pool.SendBatch(ctx, batch).Close()
 }
 
+// createRow is writeRow for a new job, which takes the trace context of the request along if that is traced.
+func (s *Store) createRow(ctx context.Context, read func(pgx.Row) error, sql string, args ...any) error {
+	parent := traceParent(ctx)
+	if parent == "" {
+		return s.writeRow(ctx, read, sql, args...)
+	}
+	batch := &pgx.Batch{}
+	queue(batch, s.setLockTimeout(), statement{setConfig, []any{traceSetting, parent}}, statement{sql, args}).QueryRow(read)
+	return s.pool.SendBatch(ctx, batch).Close()
+}
+
 // queue adds statements to a batch and returns the last one, to be given a reader.
 func queue(batch *pgx.Batch, statements ...statement) *pgx.QueuedQuery {
 	var last *pgx.QueuedQuery

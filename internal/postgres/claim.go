@@ -51,7 +51,7 @@ WHERE job.principal_scope_hash = due.principal_scope_hash AND job.job_record_id 
 RETURNING job.principal_scope_hash, job.job_record_id,
 	coalesce(job.replay_root_job_record_id, job.job_record_id), job.lease_claim_id, job.attempt_count,
 	clock_timestamp() - due.due_at, job.request_digest,
-	CASE WHEN octet_length(job.request_payload) <= $6 THEN job.request_payload END`
+	CASE WHEN octet_length(job.request_payload) <= $6 THEN job.request_payload END, coalesce(job.trace_parent, '')`
 
 // maxClaimedPayload is the longest payload in bytes that comes with its lease. A longer one is read when its job is executed, so
 // that a batch of leases stays small.
@@ -81,7 +81,7 @@ func scanClaim(row pgx.CollectableRow) (worker.Lease, error) {
 		owner, digest []byte
 		claim         *uuid.UUID
 	)
-	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited, &digest, &l.Payload)
+	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited, &digest, &l.Payload, &l.TraceParent)
 	copy(l.Owner[:], owner)
 	copy(l.Digest[:], digest)
 	if claim != nil {

@@ -41,7 +41,7 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 	var result job.ReplayResult
 	err := s.call(ctx, "replay", func(ctx context.Context) error {
 		result = job.ReplayResult{}
-		err := s.writeRow(ctx, func(row pgx.Row) error {
+		err := s.createRow(ctx, func(row pgx.Row) error {
 			created, err := scanJob(row)
 			result.Created = &created
 			return err

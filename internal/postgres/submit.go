@@ -25,7 +25,7 @@ WHERE principal_scope_hash = $1 AND submission_key_hash = $2`
 // Submit implements job.Store.
 func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, sameBytes bool, err error) {
 	err = s.call(ctx, "submit", func(ctx context.Context) error {
-		err := s.writeRow(ctx, func(row pgx.Row) (err error) {
+		err := s.createRow(ctx, func(row pgx.Row) (err error) {
 			j, err = scanJob(row)
 			return err
 		}, submitSQL, n.Owner[:], n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, n.Payload.RecordCount)

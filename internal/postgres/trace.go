@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -56,6 +57,19 @@ func statementName(sql string) string { return cmp.Or(statementNames[sql], "load
 // claims of an idle worker, leaves no traces.
 func beginSpan(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	return trace.SpanFromContext(ctx).TracerProvider().Tracer("fencepost/internal/postgres").Start(ctx, name, options...)
+}
+
+// traceSetting is the setting of a transaction that gives a new job its trace context; see the default of its column.
+const traceSetting = "fencepost.trace_parent"
+
+// traceParent is the trace context of the call (W3C Trace Context, "traceparent"), or "" when the call is not traced. A context that a
+// client sent along, with nothing recorded here, is none.
+func traceParent(ctx context.Context) string {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() || !span.SpanContext().IsSampled() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-01", span.SpanContext().TraceID(), span.SpanContext().SpanID())
 }
 
 // endSpan ends a span with what it met: for an error of the server its SQLSTATE, and never a text.

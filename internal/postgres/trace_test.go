@@ -11,8 +11,10 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"fencepost/internal/job"
+	"fencepost/internal/worker"
 )
 
 // traced runs something inside of a span, and returns the spans of this package.
@@ -46,7 +48,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 	w := newWorld(t)
 	j := w.submit()
 	for want, verb := range map[string]func(ctx context.Context) error{
-		"[sql set sql submit submit]": func(ctx context.Context) error {
+		"[sql set sql set sql submit submit]": func(ctx context.Context) error {
 			_, err := w.service.Submit(ctx, w.owner, key(t, "a"), batch)
 			return err
 		},
@@ -110,5 +112,101 @@ func TestAbsentJobIsNoFailure(t *testing.T) {
 	})
 	for _, s := range spans {
 		require.Equal(t, codes.Unset, s.Status.Code, s.Name)
+	}
+}
+
+// traceOf reads the trace context that is kept with a job, or "".
+func (w *world) traceOf(id uuid.UUID) (parent string) {
+	w.Helper()
+	row := w.pool.QueryRow(w.Context(), `SELECT coalesce(trace_parent, '') FROM etl_job_records WHERE job_record_id = $1`, id)
+	require.NoError(w, row.Scan(&parent))
+	return parent
+}
+
+// tracedJobs makes jobs in traced requests: a submission, and the replay of a cancelled job.
+func (w *world) tracedJobs() map[uuid.UUID]string {
+	w.Helper()
+	source := w.cancelled()
+	parents := map[uuid.UUID]string{}
+	for verb, create := range map[string]func(ctx context.Context) (job.Accepted, error){
+		"submit": func(ctx context.Context) (job.Accepted, error) {
+			return w.service.Submit(ctx, w.owner, key(w, uuid.NewString()), batch)
+		},
+		"replay": func(ctx context.Context) (job.Accepted, error) {
+			return w.service.Replay(ctx, w.owner, source.ID.String(), key(w, uuid.NewString()), batch)
+		},
+	} {
+		var id uuid.UUID
+		spans := traced(w.T, func(ctx context.Context) {
+			made, err := create(ctx)
+			require.NoError(w, err)
+			id = made.Job.ID
+		})
+		last := spans[len(spans)-1]
+		require.Equal(w, verb, last.Name)
+		parents[id] = fmt.Sprintf("00-%s-%s-01", last.SpanContext.TraceID(), last.SpanContext.SpanID())
+	}
+	return parents
+}
+
+func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*world, worker.Lease) error{
+		"succeeded": func(w *world, l worker.Lease) error { return w.store.Execute(t.Context(), l) },
+		"failed":    func(w *world, l worker.Lease) error { return w.store.Fail(t.Context(), l, job.FailureTarget) },
+		"cancelled": func(w *world, l worker.Lease) error {
+			_, err := w.store.Cancel(t.Context(), w.owner, l.JobID, job.Hash{})
+			return err
+		},
+		"exhausted": func(w *world, l worker.Lease) error {
+			w.mustExec(`UPDATE etl_job_records SET attempt_count = $1 WHERE job_record_id = $2`, maxAttempts, l.JobID)
+			w.expire(l.JobID)
+			w.claimAll(1)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for id, parent := range w.tracedJobs() {
+				require.Equal(t, parent, w.traceOf(id))
+			}
+			for range 2 {
+				lease := w.claim()
+				parent := w.traceOf(lease.JobID)
+				require.Equal(t, parent, lease.TraceParent)
+				require.NotEmpty(t, parent)
+				require.NoError(t, w.store.Retry(t.Context(), lease, 0))
+				lease = w.claim()
+				require.Equal(t, w.traceOf(lease.JobID), lease.TraceParent, "each attempt has it")
+				require.NoError(t, end(w, lease))
+				require.Empty(t, w.traceOf(lease.JobID))
+			}
+		})
+	}
+}
+
+func TestRequestThatIsNotTracedLeavesNoTraceWithItsJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
+	dropped := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	unsampled, _ := dropped.Tracer("test").Start(t.Context(), "root")
+	w.tracedJobs() // on a connection that comes back to the pool
+	for _, ctx := range []context.Context{t.Context(), trace.ContextWithRemoteSpanContext(t.Context(), client), unsampled} {
+		made, err := w.service.Submit(ctx, w.owner, key(t, uuid.NewString()), batch)
+		require.NoError(t, err)
+		require.Empty(t, w.traceOf(made.Job.ID))
+	}
+}
+
+// A process that was started before the column was there ends jobs without knowing of it.
+func TestTraceGoesWithThePayloadThoughTheStatementDoesNotNameIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for id := range w.tracedJobs() {
+		w.mustExec(`UPDATE etl_job_records SET job_status = 'FAILED', failure_code = 'etl_internal_error', request_payload = NULL
+			WHERE job_record_id = $1`, id)
+		require.Empty(t, w.traceOf(id))
 	}
 }

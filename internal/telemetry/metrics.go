@@ -144,9 +144,9 @@ func (m *Metrics) Outcome(outcome worker.Outcome) { m.outcomes.WithLabelValues(s
 func (m *Metrics) JobFailed(code job.FailureCode) { m.failures.WithLabelValues(string(code)).Inc() }
 
 // ExecutionBegan times and traces an execution.
-func (m *Metrics) ExecutionBegan(ctx context.Context) (_ context.Context, end func(worker.Outcome)) {
+func (m *Metrics) ExecutionBegan(ctx context.Context, traceParent string) (_ context.Context, end func(worker.Outcome)) {
 	began := time.Now()
-	ctx, span := m.beginExecution(ctx)
+	ctx, span := m.beginExecution(ctx, traceParent)
 	return ctx, func(outcome worker.Outcome) {
 		m.execution.Observe(time.Since(began).Seconds())
 		endExecution(span, outcome)

@@ -64,7 +64,7 @@ func TestExecutionsAndOperationsAreTimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMetrics()
-		_, ended := m.ExecutionBegan(t.Context())
+		_, ended := m.ExecutionBegan(t.Context(), "")
 		_, answered := m.GraphQL("BUSY").OperationBegan(t.Context(), "query")
 		advance(1500 * time.Millisecond)
 		ended(worker.OutcomeSucceeded)

@@ -49,9 +49,15 @@ func endWithCode(span trace.Span, code string) {
 	span.End()
 }
 
-// beginExecution begins the span of a job's execution, which is a trace of its own.
-func (m *Metrics) beginExecution(ctx context.Context) (context.Context, trace.Span) {
-	return m.tracer.Start(ctx, "execution", trace.WithSpanKind(trace.SpanKindConsumer))
+// beginExecution begins the span of a job's execution. It is a trace of its own, since it may come long after the request that made
+// the job and more than once, and has a link to that request's span if there is one.
+func (m *Metrics) beginExecution(ctx context.Context, traceParent string) (context.Context, trace.Span) {
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
+	request := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceParent})
+	if origin := trace.SpanContextFromContext(request); origin.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: origin}))
+	}
+	return m.tracer.Start(ctx, "execution", options...)
 }
 
 func endExecution(span trace.Span, outcome worker.Outcome) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,7 +133,7 @@ func TestSpansOfOperationsAndExecutionsTellHowTheyEnded(t *testing.T) {
 		_, end = g.OperationBegan(t.Context(), "canary")
 		end("")
 		for _, outcome := range []worker.Outcome{worker.OutcomeSucceeded, worker.OutcomeFailed} {
-			_, end := m.ExecutionBegan(t.Context())
+			_, end := m.ExecutionBegan(t.Context(), "")
 			end(outcome)
 		}
 	})
@@ -146,4 +147,24 @@ func TestSpansOfOperationsAndExecutionsTellHowTheyEnded(t *testing.T) {
 		require.Equal(t, want, spans[2+i].Status)
 	}
 	require.Equal(t, []attribute.KeyValue{attribute.String("fencepost.outcome", "failed")}, spans[3].Attributes)
+}
+
+func TestExecutionIsATraceOfItsOwnWithALinkToTheRequestThatMadeTheJob(t *testing.T) {
+	t.Parallel()
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	spans := spansOf(func(m *Metrics) {
+		for _, traceParent := range []string{"00-" + trace + "-" + parent + "-01", "", "canary", "00-" + strings.Repeat("0", 32) + "-" + parent + "-01"} {
+			_, end := m.ExecutionBegan(t.Context(), traceParent)
+			end(worker.OutcomeSucceeded)
+		}
+	})
+	require.Len(t, spans, 4)
+	require.Len(t, spans[0].Links, 1)
+	require.Equal(t, trace, spans[0].Links[0].SpanContext.TraceID().String())
+	require.Equal(t, parent, spans[0].Links[0].SpanContext.SpanID().String())
+	require.Empty(t, spans[0].Links[0].Attributes)
+	require.NotEqual(t, trace, spans[0].SpanContext.TraceID().String())
+	for _, span := range spans[1:] {
+		require.Empty(t, span.Links)
+	}
 }

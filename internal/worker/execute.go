@@ -44,7 +44,7 @@ func (w *Worker) release(e *execution) {
 }
 
 func (w *Worker) run(ctx context.Context, l Lease) {
-	ctx, end := w.observer.ExecutionBegan(ctx)
+	ctx, end := w.observer.ExecutionBegan(ctx, l.TraceParent)
 	outcome, code := w.conclude(ctx, l, w.execute(ctx, l))
 	end(outcome)
 	if status, ended := terminal[outcome]; ended {

@@ -45,9 +45,9 @@ type Observer interface {
 	JobFailed(code job.FailureCode)
 	// Outcome is called for each claim that found nothing, each lease, and each end of an execution.
 	Outcome(outcome Outcome)
-	// ExecutionBegan is called at the start of each execution. The execution runs in the context that it returns, and calls
-	// end once, with its outcome.
-	ExecutionBegan(ctx context.Context) (_ context.Context, end func(Outcome))
+	// ExecutionBegan is called at the start of each execution, with the lease's trace context. The execution runs in the context that
+	// it returns, and calls end once, with its outcome.
+	ExecutionBegan(ctx context.Context, traceParent string) (_ context.Context, end func(Outcome))
 	// QueueWait is called for each lease with the time between the moment that the job was due and the claim.
 	QueueWait(d time.Duration)
 	// ClaimBatch is called with the number of leases of each claim that found some.

@@ -27,6 +27,9 @@ type Lease struct {
 	ClaimID uuid.UUID
 	// Attempt counts the claims, this one included.
 	Attempt int
+	// TraceParent is the trace context of the request that made the job (W3C Trace Context, "traceparent"), or "" when that was not
+	// traced.
+	TraceParent string
 	// Waited is the time between the moment that the job was due and the claim.
 	Waited time.Duration
 	// Digest is the SHA-256 digest that the payload was accepted with.

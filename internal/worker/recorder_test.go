@@ -41,7 +41,7 @@ func (r *recorder) Outcome(o worker.Outcome)       { r.outcomes <- o }
 func (r *recorder) QueueWait(d time.Duration)      { r.waits <- d }
 func (r *recorder) ClaimBatch(n int)               { r.batches <- n }
 
-func (r *recorder) ExecutionBegan(ctx context.Context) (context.Context, func(worker.Outcome)) {
+func (r *recorder) ExecutionBegan(ctx context.Context, _ string) (context.Context, func(worker.Outcome)) {
 	return ctx, func(o worker.Outcome) { r.executions <- o }
 }
 
