@@ -51,7 +51,7 @@ fencepost() {
 // runShell runs a block in a folder with the files that it speaks of, on a migrated database unless it names another, which
 // is an empty one.
 func runShell(t *testing.T, b block) {
-	if notRun[b.firstLine()] != "" {
+	if b.reason() != "" {
 		requireNamesExist(t, b)
 		output, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", b.text).CombinedOutput()
 		require.NoError(t, err, "%s: %s", b.document, output)
