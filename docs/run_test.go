@@ -66,7 +66,7 @@ func runShell(t *testing.T, b block) {
 	shell.Dir = folder
 	shell.WaitDelay = time.Second
 	shell.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"),
-		"FENCEPOST_DATABASE_URL="+pgtest.URL(t), "FENCEPOST_ADMIN_LISTEN=127.0.0.1:0")
+		"FENCEPOST_DATABASE_URL="+pgtest.Superuser(t, pgtest.URL(t)), "FENCEPOST_ADMIN_LISTEN=127.0.0.1:0")
 	output, err := shell.CombinedOutput()
 	require.NoError(t, err, "%s: %s%s", b.document, b.text, output)
 }
@@ -101,7 +101,7 @@ func writeCertificate(t *testing.T, dir string) {
 
 // runSQL runs statements on a migrated database, with the arguments of a load statement if they name one.
 func runSQL(t *testing.T, b block) {
-	pool := pgtest.Pool(t)
+	pool := pgtest.SuperuserPool(t, pgtest.URL(t))
 	_, err := pool.Exec(t.Context(), "CREATE TABLE prices (item text, price numeric(10, 2), job_record_id uuid)")
 	require.NoError(t, err)
 	var arguments []any

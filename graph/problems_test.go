@@ -13,6 +13,7 @@ import (
 	"fencepost/graph"
 	"fencepost/graph/model"
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/ratelimit"
 )
 
@@ -134,8 +135,7 @@ func TestAnUnreachableDatabaseIsAProblemOfAWriteAndAnErrorOfARead(t *testing.T) 
 func TestAnInternalErrorTellsNothingButItsPlace(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	_, err := s.pool.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME TO elsewhere")
-	require.NoError(t, err)
+	s.exec("ALTER TABLE etl_job_records RENAME TO elsewhere")
 	for _, c := range []struct{ query, path, field string }{
 		{"{x: job(jobRecordId: 5) {id}}", "x", "Query.job"},
 		{`mutation {y: submitJob(input: {requestPayload: "[]", idempotencyKey: "secret"}) {__typename}}`, "y", "Mutation.submitJob"},
@@ -155,7 +155,7 @@ func TestAnInternalErrorTellsNothingButItsPlace(t *testing.T) {
 func TestAnOperationHasADeadline(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(c *graph.Config) { c.Timeout = 50 * time.Millisecond })
-	tx, err := s.pool.Begin(t.Context())
+	tx, err := pgtest.SuperuserPool(t, s.pool.Config().ConnString()).Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 	_, err = tx.Exec(t.Context(), "LOCK TABLE etl_job_records")

@@ -57,9 +57,10 @@ func (s *server) listen() {
 	<-ready
 }
 
+// exec runs SQL that the server's role may not run.
 func (s *server) exec(sql string) {
 	s.t.Helper()
-	_, err := s.pool.Exec(s.t.Context(), sql)
+	_, err := pgtest.SuperuserPool(s.t, s.pool.Config().ConnString()).Exec(s.t.Context(), sql)
 	require.NoError(s.t, err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/deploy/roles"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
 )
@@ -35,14 +36,15 @@ func TestIndexBuildWhoseConnectionEndedIsRepairedByMigratingAgain(t *testing.T) 
 func TestIndexBuildInACrashOfTheServerIsRepairedByMigratingAgain(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
-	d := open(t, server.URL())
+	url := pgtest.As(t, server.URL(), roles.Migrator)
+	d := open(t, url)
 	d.down(4)
 	d.fill(1, 4)
 	building, _ := d.buildBehindWriter()
 	server.Crash(t)
 	require.Error(t, <-building)
 	server.Start(t)
-	open(t, server.URL()).requireRepair(5, concurrentIndexes[5])
+	open(t, url).requireRepair(5, concurrentIndexes[5])
 }
 
 func TestInterruptedIndexBuildDoesNotHinderGoingDown(t *testing.T) {

@@ -246,7 +246,12 @@ func TestEveryProblemCode(t *testing.T) {
 			name: "no free connection", code: job.CodeDatabaseUnavailable,
 			options: []func(*setup){func(s *setup) { s.connections, s.callTimeout = 1, 50*time.Millisecond }},
 			fields:  map[string]string{"Retry-After": "1"},
-			provoke: func(w *world) answer { w.hold("SELECT"); return w.submit(batch, `"canary"`) },
+			provoke: func(w *world) answer {
+				conn, err := w.pool.Acquire(w.Context())
+				require.NoError(w, err)
+				w.Cleanup(conn.Release)
+				return w.submit(batch, `"canary"`)
+			},
 		},
 		{
 			name: "out of time", code: job.CodeDatabaseUnavailable,

@@ -117,17 +117,23 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
+// admin is connected to the server's database as somebody who may do everything.
+func (w *world) admin() *pgxpool.Pool {
+	w.Helper()
+	return pgtest.SuperuserPool(w, w.pool.Config().ConnString())
+}
+
 // exec runs SQL past the server.
 func (w *world) exec(sql string, args ...any) {
 	w.Helper()
-	_, err := w.pool.Exec(w.Context(), sql, args...)
+	_, err := w.admin().Exec(w.Context(), sql, args...)
 	require.NoError(w, err)
 }
 
 // hold runs SQL in a transaction that stays undecided until the test ends.
 func (w *world) hold(sql string) {
 	w.Helper()
-	tx, err := w.pool.Begin(w.Context())
+	tx, err := w.admin().Begin(w.Context())
 	require.NoError(w, err)
 	w.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	_, err = tx.Exec(w.Context(), sql)

@@ -58,7 +58,7 @@ type balance struct {
 
 func readBooks(t *testing.T, url string) (b balance) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	conn, err := pgx.Connect(t.Context(), pgtest.Superuser(t, url))
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	rows, err := conn.Query(t.Context(), books)

@@ -74,7 +74,7 @@ func largeBatch() string {
 // no space for the next one PostgreSQL stops, and that is another outage.
 func beginWALSegment(t *testing.T, url string) {
 	t.Helper()
-	pool := pgtest.PoolOn(t, url)
+	pool := pgtest.SuperuserPool(t, url)
 	for _, statement := range []string{"SELECT pg_switch_wal()", "CREATE TABLE first_in_its_segment ()"} {
 		_, err := pool.Exec(t.Context(), statement)
 		require.NoError(t, err)

@@ -90,7 +90,7 @@ func (s *outageSite) configure(t *testing.T, change string) {
 
 func (s *outageSite) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), s.database.URL())
+	conn, err := pgx.Connect(t.Context(), pgtest.Superuser(t, s.database.URL()))
 	require.NoError(t, err)
 	return conn
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/feed"
@@ -70,7 +71,7 @@ func limitedScene(t *testing.T) *scene {
 func brokenScene(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t)
-	_, err := s.pool.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME COLUMN created_at TO made_at")
+	_, err := s.admin().Exec(t.Context(), "ALTER TABLE etl_job_records RENAME COLUMN created_at TO made_at")
 	require.NoError(t, err)
 	return s
 }
@@ -101,10 +102,16 @@ func (s *scene) call(method, path, body string, header ...string) answer {
 	return a
 }
 
+// admin is connected to the server's database as somebody who may do everything.
+func (s *scene) admin() *pgxpool.Pool {
+	s.t.Helper()
+	return pgtest.SuperuserPool(s.t, s.pool.Config().ConnString())
+}
+
 // hold runs SQL in a transaction that stays undecided until the test ends.
 func (s *scene) hold(sql, id string) {
 	s.t.Helper()
-	tx, err := s.pool.Begin(s.t.Context())
+	tx, err := s.admin().Begin(s.t.Context())
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	_, err = tx.Exec(s.t.Context(), sql, id)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/deploy/roles"
 	"fencepost/internal/pgtest"
 )
 
@@ -30,16 +31,17 @@ func TestRetentionPurgeRemovesOldJobsBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	p := serve(t, url)
+	retention := pgtest.As(t, url, roles.Retention)
 	job := p.submit(t, "k")
 	requireSuccess(t, job)
 	const old, nothing = "lineages: 1, jobs: 1, ledger rows: 1.\n", "lineages: 0, jobs: 0, ledger rows: 0.\n"
-	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, url, "--older-than", "1h"))
+	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, retention, "--older-than", "1h"))
 
-	ageJobs(t, pgtest.PoolOn(t, url))
-	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, url, "--older-than", "3d"))
-	require.Equal(t, outcome{stdout: "Would remove " + old}, purgeJobs(t, url, "--older-than", "1d", "--dry-run"))
+	ageJobs(t, pgtest.SuperuserPool(t, url))
+	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, retention, "--older-than", "3d"))
+	require.Equal(t, outcome{stdout: "Would remove " + old}, purgeJobs(t, retention, "--older-than", "1d", "--dry-run"))
 	require.Equal(t, "SUCCEEDED", status(t, job))
-	require.Equal(t, outcome{stdout: "Removed " + old}, purgeJobs(t, url, "--older-than", "1d", "--batch-size", "1"))
+	require.Equal(t, outcome{stdout: "Removed " + old}, purgeJobs(t, retention, "--older-than", "1d", "--batch-size", "1"))
 	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, job, "").status)
 	require.NotEqual(t, job, p.submit(t, "k"), "its key makes a new job")
 }
@@ -50,7 +52,7 @@ func TestRetentionPurgeThatIsStoppedTellsWhatItHasRemoved(t *testing.T) {
 	p := serve(t, url)
 	requireSuccess(t, p.submit(t, "a"))
 	requireSuccess(t, p.submit(t, "b"))
-	pool := pgtest.PoolOn(t, url)
+	pool := pgtest.SuperuserPool(t, url)
 	ageJobs(t, pool)
 	_, err := pool.Exec(t.Context(), `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
 			$$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN OLD; END $$;
@@ -66,7 +68,7 @@ func TestRetentionPurgeThatIsStoppedTellsWhatItHasRemoved(t *testing.T) {
 	ended := make(chan int)
 	go func() {
 		ended <- run(ctx, shell{nil, &stdout, &stderr, env{}.lookup},
-			[]string{"retention", "purge", "--database-url", url, "--older-than", "1d", "--batch-size", "1"})
+			[]string{"retention", "purge", "--database-url", pgtest.As(t, url, roles.Retention), "--older-than", "1d", "--batch-size", "1"})
 	}()
 	pgtest.WaitForBlockedBy(t, pool, holder.Conn().PgConn().PID())
 	stop()

@@ -48,7 +48,7 @@ func startMarked(t *testing.T) *markedServer {
 	url, dir := pgtest.URL(t), t.TempDir()
 	load := filepath.Join(dir, "load.sql")
 	require.NoError(t, os.WriteFile(load, []byte(markedLoad), 0o600))
-	database, err := pgx.Connect(t.Context(), url)
+	database, err := pgx.Connect(t.Context(), pgtest.Superuser(t, url))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = database.Close(t.Context()) })
 	p := start(t, nil, serveIsReady, "serve", "--database-url", url, "--users-file", markedUsersFile(t), "--load-sql-file", load,

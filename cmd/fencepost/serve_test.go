@@ -116,14 +116,15 @@ func TestServeOnADatabaseNeedsUsers(t *testing.T) {
 
 func TestLoadStatementIsReadAtTheStart(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
-	_, err := pool.Exec(t.Context(), `CREATE TABLE target_rows (record_id text)`)
+	url := pgtest.URL(t)
+	pool := pgtest.SuperuserPool(t, url)
+	_, err := pool.Exec(t.Context(), `CREATE TABLE target_rows (record_id text); GRANT INSERT ON target_rows TO fencepost_server`)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "load.sql")
 	statement := `INSERT INTO target_rows SELECT r ->> 'id' FROM jsonb_array_elements(@records::jsonb) AS r`
 	require.NoError(t, os.WriteFile(file, []byte(statement), 0o600))
 
-	p := serve(t, pool.Config().ConnString(), "--load-sql-file", file)
+	p := serve(t, url, "--load-sql-file", file)
 	requireSuccess(t, p.submit(t, "load"))
 	var id string
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT record_id FROM target_rows`).Scan(&id))

@@ -26,7 +26,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, past: pgtest.Pool(t)}
+	w := &world{T: t, past: pgtest.SuperuserPool(t, pgtest.URL(t))}
 	_, err := w.past.Exec(t.Context(), "CREATE TABLE steps (number integer)")
 	require.NoError(t, err)
 	w.proxy = Start(t, w.past.Config().ConnString())

@@ -121,7 +121,7 @@ func (f *fixture) get(j job.Job) job.Job {
 
 // hold runs a statement on a job in a transaction that stays open until the test ends.
 func (f *fixture) hold(sql string, j job.Job) {
-	tx, err := f.pool.BeginTx(f.t.Context(), pgx.TxOptions{})
+	tx, err := pgtest.SuperuserPool(f.t, f.pool.Config().ConnString()).BeginTx(f.t.Context(), pgx.TxOptions{})
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	_, err = tx.Exec(f.t.Context(), sql, j.ID)

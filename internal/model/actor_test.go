@@ -23,6 +23,7 @@ var payloads = []string{`[{"id":"a"},{"id":"b"}]`, `[]`}
 // former can be cut.
 type system struct {
 	owners, workers *pgxpool.Pool
+	admin           *pgxpool.Pool // for what the server's role may not do
 	service         *job.Service
 	queue           worker.Queue
 	closing         []func()
@@ -34,7 +35,7 @@ func (unobserved) JobEnded(job.Status)            {}
 func (unobserved) IdempotentReplay(job.Operation) {}
 func (unobserved) JobCreated(int)                 {}
 
-func newSystem(ctx context.Context, url string) (*system, error) {
+func newSystem(ctx context.Context, url, adminURL string) (*system, error) {
 	owners, err := postgres.Open(ctx, url, 8)
 	if err != nil {
 		return nil, err
@@ -43,13 +44,17 @@ func newSystem(ctx context.Context, url string) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
+	admin, err := postgres.Open(ctx, adminURL, 8)
+	if err != nil {
+		return nil, err
+	}
 	config := postgres.Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second}
 	forOwners, forWorkers := postgres.NewStore(owners, config), postgres.NewStore(workers, config)
 	return &system{
-		owners: owners, workers: workers,
+		owners: owners, workers: workers, admin: admin,
 		service: job.NewService(forOwners, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, unobserved{}),
 		queue:   forWorkers,
-		closing: []func(){forOwners.Close, forWorkers.Close, owners.Close, workers.Close},
+		closing: []func(){forOwners.Close, forWorkers.Close, owners.Close, workers.Close, admin.Close},
 	}, nil
 }
 
@@ -205,7 +210,7 @@ FROM etl_job_records WHERE job_record_id = $1`
 func (a *actor) inspect(ctx context.Context, id uuid.UUID) error {
 	return a.record(model.Event{Do: model.Inspect, Job: id}, func(e *model.Event) error {
 		e.Answer.Job = &job.Job{ID: id}
-		return a.workers.QueryRow(ctx, inspectSQL, id).
+		return a.admin.QueryRow(ctx, inspectSQL, id).
 			Scan(&e.Answer.Job.Status, &e.Answer.Job.RecordCount, &e.Answer.Effects, &e.Answer.Ledger)
 	})
 }

@@ -24,12 +24,15 @@ import (
 // remoteVariable makes the test program an actor on the database at its URL, and nothing else.
 const remoteVariable = "FENCEPOST_MODEL_DATABASE_URL"
 
+// adminVariable is the URL of the same database for somebody who may do everything.
+const adminVariable = "FENCEPOST_MODEL_ADMIN_URL"
+
 // historiesByDefault is how many histories each of the two tests plays, unless -rapid.checks says otherwise.
 const historiesByDefault = "500"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(remoteVariable); url != "" {
-		if err := actFor(os.Stdin, os.Stdout, url); err != nil {
+		if err := actFor(os.Stdin, os.Stdout, url, os.Getenv(adminVariable)); err != nil {
 			panic(err)
 		}
 		return
@@ -62,7 +65,7 @@ type stage struct {
 
 func newStage(t *testing.T, url string) *stage {
 	t.Helper()
-	s, err := newSystem(t.Context(), url)
+	s, err := newSystem(t.Context(), url, pgtest.Superuser(t, url))
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	return &stage{system: s}
@@ -107,7 +110,7 @@ func (s *stage) play(ctx context.Context, p plan) (model.History, error) {
 	}
 	last, lastErr := s.lookAtEveryJob(ctx, owner)
 	h.Events = append(h.Events, last...)
-	_, clearErr := s.workers.Exec(ctx, `WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records)
+	_, clearErr := s.admin.Exec(ctx, `WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records)
 		DELETE FROM etl_job_records`)
 	return h, errors.Join(err, lastErr, clearErr)
 }
@@ -120,7 +123,7 @@ func (s *stage) cut(ctx context.Context) error {
 	}
 	pid := conn.Conn().PgConn().PID()
 	conn.Release()
-	_, err = s.workers.Exec(ctx, "SELECT pg_terminate_backend($1)", pid)
+	_, err = s.admin.Exec(ctx, "SELECT pg_terminate_backend($1)", pid)
 	return err
 }
 
@@ -153,7 +156,7 @@ func startRemote(t *testing.T, url string) *remote {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	process := exec.Command(self)
-	process.Env = append(os.Environ(), remoteVariable+"="+url)
+	process.Env = append(os.Environ(), remoteVariable+"="+url, adminVariable+"="+pgtest.Superuser(t, url))
 	process.Stderr = os.Stderr
 	in, err := process.StdinPipe()
 	require.NoError(t, err)
@@ -176,8 +179,8 @@ func (r *remote) act(task task) ([]model.Event, error) {
 }
 
 // actFor is the other process: it takes tasks until there are no more.
-func actFor(tasks io.Reader, events io.Writer, url string) error {
-	s, err := newSystem(context.Background(), url)
+func actFor(tasks io.Reader, events io.Writer, url, adminURL string) error {
+	s, err := newSystem(context.Background(), url, adminURL)
 	if err != nil {
 		return err
 	}

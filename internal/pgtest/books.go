@@ -44,7 +44,7 @@ ORDER BY 1`
 // job loaded may outlive the job, since a purge leaves it.
 func WrongRows(t testing.TB, url string) []string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	conn, err := pgx.Connect(t.Context(), Superuser(t, url))
 	if err != nil {
 		t.Fatalf("pgtest: read the books: %v", err)
 	}

@@ -40,7 +40,7 @@ func TestBooksNameEachRowThatIsWrongAndNoOther(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	require.Empty(t, pgtest.WrongRows(t, url))
-	pool := pgtest.PoolOn(t, url)
+	pool := pgtest.SuperuserPool(t, url)
 	_, err := pool.Exec(t.Context(), `CREATE FUNCTION id(number integer) RETURNS uuid LANGUAGE sql AS
 		$$ SELECT ('00000000-0000-0000-0000-' || lpad(number::text, 12, '0'))::uuid $$`)
 	require.NoError(t, err)

@@ -1,9 +1,12 @@
 // Package pgtest gives every test a real PostgreSQL database of its own. Only tests import it.
 //
+// The schema is the migrator's, and tests connect as the server does in production, with the privileges of deploy/roles and no
+// others; [As] and [Superuser] are for tests that need to be somebody else.
+//
 // The first test of a process that asks for a database starts (or finds) a server and migrates a template database; each
 // test then gets a clone of it, which takes some milliseconds, and which is dropped when the test ends. The server is
 //
-//   - the one at FENCEPOST_TEST_DATABASE_URL, if that is set (a superuser, or a user who may create databases);
+//   - the one at FENCEPOST_TEST_DATABASE_URL, if that is set (as a superuser);
 //   - else one started from the programs in the directory FENCEPOST_TEST_POSTGRES_BIN, if that is set;
 //   - else a container of FENCEPOST_TEST_POSTGRES_IMAGE (postgres:18-alpine unless set), if a Docker engine answers;
 //   - else one started from the PostgreSQL programs on the machine.
@@ -21,6 +24,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/deploy/roles"
 )
 
 var mainRuns atomic.Bool
@@ -36,14 +41,15 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// URL returns the connection string of a new database with all migrations applied. It is dropped when the test ends.
+// URL returns the connection string of a new database with all migrations applied, for the server's role. It is dropped when
+// the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
-	return newDatabase(t, sharedTemplate)
+	return As(t, newDatabase(t, sharedTemplate), roles.Server)
 }
 
-// EmptyURL returns the connection string of a new database without any migration, for tests of the migrations. It is
-// dropped when the test ends.
+// EmptyURL returns the connection string of a new database without any migration or role, for tests of these. The user is a
+// superuser. It is dropped when the test ends.
 func EmptyURL(t testing.TB) string {
 	t.Helper()
 	return newDatabase(t, func() (string, error) { return "template0", nil })
@@ -64,6 +70,12 @@ func PoolOn(t testing.TB, url string) *pgxpool.Pool {
 	}
 	t.Cleanup(pool.Close)
 	return pool
+}
+
+// SuperuserPool returns a connection pool for a [Superuser] on the database at url, closed when the test ends.
+func SuperuserPool(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	return PoolOn(t, Superuser(t, url))
 }
 
 func newDatabase(t testing.TB, template func() (string, error)) string {

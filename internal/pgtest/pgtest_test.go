@@ -33,7 +33,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool := pgtest.Pool(t)
+			pool := pgtest.SuperuserPool(t, pgtest.URL(t))
 			_, err := pool.Exec(t.Context(), "CREATE TABLE only_here ()")
 			require.NoError(t, err, "no other test made it")
 			require.Positive(t, count(t, pool, "SELECT count(*) FROM goose_db_version WHERE version_id > 0"))
@@ -51,7 +51,7 @@ func TestAnEmptyDatabaseHasNoTables(t *testing.T) {
 func TestAServerOfItsOwnKeepsCommitsThroughACrash(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
-	pool := pgtest.PoolOn(t, server.URL())
+	pool := pgtest.SuperuserPool(t, server.URL())
 	require.Positive(t, count(t, pool, countTables))
 	_, err := pool.Exec(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
 	require.NoError(t, err)
@@ -61,14 +61,14 @@ func TestAServerOfItsOwnKeepsCommitsThroughACrash(t *testing.T) {
 	require.Error(t, err)
 	server.Start(t)
 
-	require.Equal(t, 7, count(t, pgtest.PoolOn(t, server.URL()), "SELECT n FROM kept"))
+	require.Equal(t, 7, count(t, pgtest.SuperuserPool(t, server.URL()), "SELECT n FROM kept"))
 }
 
 func TestAReplicaStreamsFromItsServerAndOutlivesIt(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
-	replica := pgtest.PoolOn(t, server.Replica(t).URL())
-	_, err := pgtest.PoolOn(t, server.URL()).Exec(t.Context(), "CREATE TABLE streamed AS SELECT 7 AS n")
+	replica := pgtest.SuperuserPool(t, server.Replica(t).URL())
+	_, err := pgtest.SuperuserPool(t, server.URL()).Exec(t.Context(), "CREATE TABLE streamed AS SELECT 7 AS n")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return count(t, replica, "SELECT count(*) FROM pg_tables WHERE tablename = 'streamed'") == 1
@@ -80,7 +80,7 @@ func TestAReplicaStreamsFromItsServerAndOutlivesIt(t *testing.T) {
 
 func TestWaitingEndsWhenTheOtherIsBlocked(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
+	pool := pgtest.SuperuserPool(t, pgtest.URL(t))
 	_, err := pool.Exec(t.Context(), "CREATE TABLE locked AS SELECT 1 AS n")
 	require.NoError(t, err)
 	holder, err := pool.Begin(t.Context())
@@ -113,7 +113,7 @@ func TestProcessesShareAServerGivenByURL(t *testing.T) {
 	output := make([]bytes.Buffer, len(processes))
 	for i := range processes {
 		processes[i] = exec.Command(self, "-test.run=^TestEachTestHasAMigratedDatabaseOfItsOwn$")
-		processes[i].Env = append(os.Environ(), "FENCEPOST_TEST_DATABASE_URL="+server.URL(), "GOCOVERDIR="+t.TempDir())
+		processes[i].Env = append(os.Environ(), "FENCEPOST_TEST_DATABASE_URL="+pgtest.Superuser(t, server.URL()), "GOCOVERDIR="+t.TempDir())
 		processes[i].Stdout = &output[i]
 		require.NoError(t, processes[i].Start())
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fencepost/deploy/roles"
 )
 
 // patience is how long a test waits for what normally happens at once.
@@ -33,14 +35,18 @@ func Server(t testing.TB, settings ...string) *Instance {
 			t.Errorf("pgtest: %v", err)
 		}
 	})
-	if err := migrate(t.Context(), e.url()); err != nil {
+	if err := prepare(t.Context(), e.url()); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
 	return &Instance{e, e.standby}
 }
 
-// URL is the connection string of the migrated database. It stays the same when the server is started again.
-func (i *Instance) URL() string { return i.engine.url() }
+// URL is the connection string of the migrated database for the server's role. It stays the same when the server is started
+// again.
+func (i *Instance) URL() string {
+	server, _ := withRole(i.engine.url(), roles.Server) // the engines make well-formed URLs
+	return server
+}
 
 // Crash ends the server at once, as a power cut would: connections break and nothing is rolled back or written.
 func (i *Instance) Crash(t testing.TB) {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 
@@ -68,14 +67,4 @@ func clone(ctx context.Context, template string) (string, func() error, error) {
 		return "", nil, errors.Join(err, drop())
 	}
 	return cloned, drop, nil
-}
-
-// withDatabase returns the URL of another database on the same server.
-func withDatabase(server, name string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		return "", errors.New(databaseURLVariable + " must be a URL of the form postgres://…")
-	}
-	u.Path = "/" + name
-	return u.String(), nil
 }

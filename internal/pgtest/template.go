@@ -13,18 +13,20 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the database/sql driver that goose uses
 	"github.com/pressly/goose/v3"
 
+	"fencepost/deploy/roles"
 	"fencepost/migrations"
 )
 
-// ensureTemplate returns the name of a migrated database that nobody connects to. The name says which migrations are in
-// it, so that several processes, and several versions of the code, can share a server. The one that holds the lock
+// ensureTemplate returns the name of a migrated database that nobody connects to. The name says which migrations and grants are
+// in it, so that several processes, and several versions of the code, can share a server. The one that holds the lock
 // builds; a template under its final name is complete.
 func (s *shared) ensureTemplate(ctx context.Context) (string, error) {
 	digest, err := hashFiles(migrations.FS)
 	if err != nil {
 		return "", err
 	}
-	name := "fencepost_template_" + digest[:12]
+	sum := sha256.Sum256([]byte(digest + roles.Create + roles.Grant))
+	name := "fencepost_template_" + hex.EncodeToString(sum[:6])
 	conn, err := s.admin.Acquire(ctx)
 	if err != nil {
 		return "", fmt.Errorf("connect to the test server: %w", err)
@@ -54,11 +56,38 @@ func (s *shared) buildTemplate(ctx context.Context, conn *pgx.Conn, name string)
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, url); err != nil {
+	if err := prepare(ctx, url); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name)
 	return err
+}
+
+// prepare makes the roles, the schema as the migrator, and the grants.
+func prepare(ctx context.Context, superuser string) error {
+	migrator, err := withRole(superuser, roles.Migrator)
+	if err != nil {
+		return err
+	}
+	if err := execute(ctx, superuser, roles.Create); err != nil {
+		return fmt.Errorf("make the roles: %w", err)
+	}
+	if err := migrate(ctx, migrator); err != nil {
+		return err
+	}
+	if err := execute(ctx, migrator, roles.Grant); err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
+	return nil
+}
+
+func execute(ctx context.Context, url, sql string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
 }
 
 func migrate(ctx context.Context, url string) error {

@@ -41,11 +41,13 @@ func (c *counter) JobCreated(generation int) { c.mu.Lock(); c.created[generation
 
 func (c *counter) IdempotentReplay(op job.Operation) { c.mu.Lock(); c.replayed[op]++; c.mu.Unlock() }
 
-// world is a database of its own with a service on it, seen by one owner.
+// world is a database of its own with a service on it, seen by one owner. The service is connected as the server's role.
 type world struct {
 	*testing.T
-	url     string
-	pool    *pgxpool.Pool
+	url  string
+	pool *pgxpool.Pool
+	// admin is connected as a superuser, for whatever the server may not do.
+	admin   *pgxpool.Pool
 	store   *Store
 	service *job.Service
 	counter *counter
@@ -81,7 +83,7 @@ func newWorldOn(t *testing.T, url string, options ...option) *world {
 	t.Cleanup(func() { store.Close(); pool.Close() })
 	c := &counter{ended: map[job.Status]int{}, created: map[int]int{}, replayed: map[job.Operation]int{}}
 	limits := job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}
-	return &world{t, url, pool, store, job.NewService(store, limits, c), c, job.OwnerOf("owner a")}
+	return &world{t, url, pool, pgtest.SuperuserPool(t, url), store, job.NewService(store, limits, c), c, job.OwnerOf("owner a")}
 }
 
 func key(t testing.TB, text string) job.Key {
@@ -171,9 +173,9 @@ func (w *world) get(id uuid.UUID) job.Job {
 	return j
 }
 
-// exec runs plain SQL, as anyone with a connection could.
+// exec runs plain SQL, with all rights.
 func (w *world) exec(sql string, args ...any) error {
-	_, err := w.pool.Exec(w.Context(), sql, args...)
+	_, err := w.admin.Exec(w.Context(), sql, args...)
 	return err
 }
 
@@ -186,7 +188,7 @@ func (w *world) mustExec(sql string, args ...any) {
 func (w *world) count(from string, args ...any) int {
 	w.Helper()
 	var n int
-	require.NoError(w, w.pool.QueryRow(w.Context(), "SELECT count(*) FROM "+from, args...).Scan(&n))
+	require.NoError(w, w.admin.QueryRow(w.Context(), "SELECT count(*) FROM "+from, args...).Scan(&n))
 	return n
 }
 
@@ -194,7 +196,7 @@ func (w *world) count(from string, args ...any) int {
 func (w *world) row(id uuid.UUID) string {
 	w.Helper()
 	var text string
-	require.NoError(w, w.pool.QueryRow(w.Context(),
+	require.NoError(w, w.admin.QueryRow(w.Context(),
 		"SELECT etl_job_records::text FROM etl_job_records WHERE job_record_id = $1", id).Scan(&text))
 	return text
 }
@@ -231,7 +233,18 @@ func requireProblem(t testing.TB, code job.Code, err error) *job.Problem {
 // begin opens a transaction on a connection of its own: one side of a race, taken step by step.
 func (w *world) begin() pgx.Tx {
 	w.Helper()
-	tx, err := w.pool.Begin(w.Context())
+	return w.beginOn(w.pool)
+}
+
+// beginAsAdmin opens one that may do everything.
+func (w *world) beginAsAdmin() pgx.Tx {
+	w.Helper()
+	return w.beginOn(w.admin)
+}
+
+func (w *world) beginOn(pool *pgxpool.Pool) pgx.Tx {
+	w.Helper()
+	tx, err := pool.Begin(w.Context())
 	require.NoError(w, err)
 	w.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	return tx

@@ -157,7 +157,7 @@ func TestLineageTriggerWaitsForAnUndecidedSource(t *testing.T) {
 	require.NoError(t, (<-inserted).err)
 
 	source = w.failed()
-	deleting := w.begin()
+	deleting := w.beginAsAdmin()
 	_, err = deleting.Exec(t.Context(), "DELETE FROM etl_job_records WHERE job_record_id = $1", source.ID)
 	require.NoError(t, err)
 	inserted = insert(source.ID)
@@ -186,7 +186,7 @@ func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 	w.twins(other)
 	twinRows := func() string {
 		var text string
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT string_agg(r::text, E'\n' ORDER BY job_record_id)
+		require.NoError(t, w.admin.QueryRow(t.Context(), `SELECT string_agg(r::text, E'\n' ORDER BY job_record_id)
 			FROM etl_job_records AS r WHERE principal_scope_hash = $1`, other[:]).Scan(&text))
 		return text
 	}

@@ -28,6 +28,8 @@ type actor struct {
 	makes job.Status
 	// atOnce makes the commit part of the last statement's step.
 	atOnce bool
+	// byAdmin is for what the server's role may not do.
+	byAdmin bool
 }
 
 // turns is the number of steps with the commit.
@@ -128,7 +130,11 @@ func (w *world) play(actors []actor, order []int) []outcome {
 	w.Helper()
 	s := stage{world: w}
 	for _, a := range actors {
-		s.players = append(s.players, &player{outcome: outcome{actor: a}, tx: w.begin()})
+		begin := w.begin
+		if a.byAdmin {
+			begin = w.beginAsAdmin
+		}
+		s.players = append(s.players, &player{outcome: outcome{actor: a}, tx: begin()})
 	}
 	for _, i := range order {
 		s.players[i].turns++
@@ -165,7 +171,7 @@ func (s *stage) settle() {
 func (s *stage) blocked(p *player) bool {
 	s.Helper()
 	var blocked bool
-	require.NoError(s, s.pool.QueryRow(s.Context(), "SELECT cardinality(pg_blocking_pids($1)) > 0", p.tx.Conn().PgConn().PID()).Scan(&blocked))
+	require.NoError(s, s.admin.QueryRow(s.Context(), "SELECT cardinality(pg_blocking_pids($1)) > 0", p.tx.Conn().PgConn().PID()).Scan(&blocked))
 	return blocked
 }
 
@@ -233,8 +239,8 @@ func (w *world) requireBalance(outcomes []outcome, order []int) {
 		unbalanced int
 		roots      []job.Status // the terminal ones
 	)
-	require.NoError(w, w.pool.QueryRow(w.Context(), unbalancedSQL).Scan(&unbalanced))
-	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT array_agg(job_status) FILTER
+	require.NoError(w, w.admin.QueryRow(w.Context(), unbalancedSQL).Scan(&unbalanced))
+	require.NoError(w, w.admin.QueryRow(w.Context(), `SELECT array_agg(job_status) FILTER
 		(WHERE job_status NOT IN ('PENDING', 'RUNNING') AND replay_source_job_record_id IS NULL) FROM etl_job_records`).Scan(&roots))
 	require.Zero(w, unbalanced, "order %v: %v", order, outcomes)
 	require.LessOrEqual(w, len(ended), 1, "order %v: %v", order, outcomes)

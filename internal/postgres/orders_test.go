@@ -63,12 +63,12 @@ func expireActor(j job.Job) actor {
 }
 
 func deleteActor(j job.Job) actor {
-	return actor{name: "delete", steps: []step{exec("DELETE FROM etl_job_records WHERE job_record_id = $1", j.ID)}}
+	return actor{name: "delete", byAdmin: true, steps: []step{exec("DELETE FROM etl_job_records WHERE job_record_id = $1", j.ID)}}
 }
 
 // purgeActor removes every lineage that has ended.
 func purgeActor() actor {
-	return actor{name: "purge", steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
+	return actor{name: "purge", byAdmin: true, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
 		purged, err := purgeStep(ctx, tx)
 		return purged.Lineages > 0, err
 	}}}

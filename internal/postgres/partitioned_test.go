@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/deploy/roles"
 	"fencepost/internal/job"
 )
 
@@ -20,6 +21,7 @@ func (w *world) partition() {
 	require.True(w, found)
 	text, _, _ = strings.Cut(text, "```")
 	w.mustExec("BEGIN;" + text)
+	w.mustExec(roles.Grant)
 }
 
 // guards are the names of all constraints, indexes and triggers of the tables, those of partitions left out.

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 )
 
 // The plans are looked at with few rows and with ten times as many: what a statement touches must not grow with the table.
@@ -89,7 +90,7 @@ type planner struct {
 }
 
 func newPlanner(w *world) *planner {
-	conn, err := pgx.Connect(w.Context(), w.url)
+	conn, err := pgx.Connect(w.Context(), pgtest.Superuser(w, w.url))
 	require.NoError(w, err)
 	p := &planner{w, conn}
 	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })

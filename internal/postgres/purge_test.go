@@ -7,17 +7,24 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/deploy/roles"
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 )
 
+// retention is a pool of the role that purges. Nothing on it waits for long.
+func (w *world) retention() *pgxpool.Pool {
+	w.Helper()
+	return pgtest.PoolOn(w, pgtest.As(w, w.url, roles.Retention)+"&lock_timeout=5s")
+}
+
 // purge removes what is older than an hour. It may not wait for anybody.
 func (w *world) purge(batchSize int) Purged {
 	w.Helper()
-	pool := pgtest.PoolOn(w, w.url+"&lock_timeout=5s")
-	purged, err := Purge(w.Context(), pool, Retention{OlderThan: time.Hour, BatchSize: batchSize})
+	purged, err := Purge(w.Context(), w.retention(), Retention{OlderThan: time.Hour, BatchSize: batchSize})
 	require.NoError(w, err)
 	return purged
 }
@@ -25,7 +32,7 @@ func (w *world) purge(batchSize int) Purged {
 // age makes a job look as if nothing had changed it for two hours. No trigger may see that.
 func (w *world) age(ids ...uuid.UUID) {
 	w.Helper()
-	tx := w.begin()
+	tx := w.beginAsAdmin()
 	_, err := tx.Exec(w.Context(), "SET LOCAL session_replication_role = replica")
 	require.NoError(w, err)
 	_, err = tx.Exec(w.Context(), `UPDATE etl_job_records SET updated_at = clock_timestamp() - interval '2 hours'
@@ -60,7 +67,7 @@ func (w *world) chain(generations int) []uuid.UUID {
 func (w *world) rows() string {
 	w.Helper()
 	var text string
-	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT concat(
+	require.NoError(w, w.admin.QueryRow(w.Context(), `SELECT concat(
 		(SELECT string_agg(j::text, E'\n' ORDER BY principal_scope_hash, job_record_id) FROM etl_job_records AS j),
 		(SELECT string_agg(l::text, E'\n' ORDER BY principal_scope_hash, job_record_id) FROM etl_idempotency_records AS l))`).Scan(&text))
 	return text
@@ -125,7 +132,7 @@ func TestPurgeRemovesTheSameWhateverTheBatchSize(t *testing.T) {
 			w.age(w.chain(generations)...)
 		}
 		w.submit()
-		dry, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: size, DryRun: true})
+		dry, err := Purge(t.Context(), w.retention(), Retention{OlderThan: time.Hour, BatchSize: size, DryRun: true})
 		require.NoError(t, err)
 		require.Equal(t, Purged{Lineages: 7, Jobs: 13, LedgerRows: 1}, dry)
 		require.Equal(t, dry, w.purge(size))
@@ -138,7 +145,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.age(append(w.chain(2), w.succeeded().ID)...)
 	before := w.rows()
-	purged, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: 100, DryRun: true})
+	purged, err := Purge(t.Context(), w.retention(), Retention{OlderThan: time.Hour, BatchSize: 100, DryRun: true})
 	require.NoError(t, err)
 	require.Equal(t, Purged{Lineages: 2, Jobs: 3, LedgerRows: 1}, purged)
 	require.Equal(t, before, w.rows())
@@ -155,7 +162,7 @@ func TestPurgeOfOneOwnersLineageLeavesAnothersTwinAlone(t *testing.T) {
 	_, err := w.cancel(replay, "k")
 	require.NoError(t, err)
 	mine := []uuid.UUID{root.ID, succeeded.ID, replay.ID}
-	tx := w.begin()
+	tx := w.beginAsAdmin()
 	_, err = tx.Exec(t.Context(), "SET LOCAL session_replication_role = replica")
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `UPDATE etl_job_records SET updated_at = clock_timestamp() - interval '2 hours'
@@ -192,7 +199,7 @@ func TestKeysOfPurgedJobsMakeNewJobs(t *testing.T) {
 // purgeInTransaction purges everything that has ended in a transaction that is left undecided.
 func (w *world) purgeInTransaction(want Purged) pgx.Tx {
 	w.Helper()
-	tx := w.begin()
+	tx := w.beginOn(w.retention())
 	purged, err := purgeStep(w.Context(), tx)
 	require.NoError(w, err)
 	require.Equal(w, want, purged)
@@ -263,9 +270,9 @@ func TestReplayCommittedBehindTheSnapshotOfAPurgeMakesItFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source := w.get(w.chain(2)[1])
-	purging, err := w.pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	purging, err := w.retention().BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(t, err)
-	_, err = purging.Exec(t.Context(), "SELECT FROM etl_job_records")
+	_, err = purging.Exec(t.Context(), "SELECT job_record_id FROM etl_job_records")
 	require.NoError(t, err)
 	w.replayed(source)
 	_, err = purgeStep(t.Context(), purging)
@@ -286,7 +293,7 @@ func TestPurgeThatAForeignKeyRefusedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.age(w.chain(1)...)
-	w.mustExec(`CREATE SEQUENCE deletions`)
+	w.mustExec(`CREATE SEQUENCE deletions; GRANT USAGE ON deletions TO fencepost_retention`)
 	w.onDelete(`IF nextval('deletions') < 3 THEN RAISE foreign_key_violation; END IF;`)
 	require.Equal(t, Purged{Lineages: 1, Jobs: 1}, w.purge(100))
 }
@@ -296,7 +303,7 @@ func TestPurgeThatAForeignKeyRefusesEachTimeFails(t *testing.T) {
 	w := newWorld(t)
 	w.age(w.chain(1)...)
 	w.onDelete(`RAISE foreign_key_violation;`)
-	_, err := Purge(t.Context(), w.pool, Retention{OlderThan: time.Hour, BatchSize: 1})
+	_, err := Purge(t.Context(), w.retention(), Retention{OlderThan: time.Hour, BatchSize: 1})
 	requireSQLState(t, "23503", err)
 	require.Equal(t, 1, w.count("etl_job_records"))
 }
@@ -317,9 +324,10 @@ func TestPurgeThatIsStoppedFinishesItsBatchAndCanGoOn(t *testing.T) {
 	w.age(w.chain(1)...)
 	w.age(w.chain(2)...)
 	w.onDelete(`PERFORM pg_advisory_xact_lock_shared(4711);`)
+	pool := w.retention()
 	open := w.closeGate()
 	ctx, stop := context.WithCancel(t.Context())
-	purging := async(func() (Purged, error) { return Purge(ctx, w.pool, Retention{OlderThan: time.Hour, BatchSize: 1}) })
+	purging := async(func() (Purged, error) { return Purge(ctx, pool, Retention{OlderThan: time.Hour, BatchSize: 1}) })
 	w.waitForLock()
 	stop()
 	open()

@@ -278,7 +278,7 @@ func TestDeletingSourceBeforeReplayRefusesTheReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source := w.failed()
-	deleting := w.begin()
+	deleting := w.beginAsAdmin()
 	_, err := deleting.Exec(t.Context(), "DELETE FROM etl_job_records WHERE job_record_id = $1", source.ID)
 	require.NoError(t, err)
 	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })

@@ -62,7 +62,7 @@ func (r *replicated) requireServed(read func()) {
 // pause stops the replay of the log on the standby, which goes on to answer.
 func (r *replicated) pause() {
 	r.Helper()
-	_, err := r.replica.Exec(r.Context(), "SELECT pg_wal_replay_pause()")
+	_, err := pgtest.SuperuserPool(r, r.standby.URL()).Exec(r.Context(), "SELECT pg_wal_replay_pause()")
 	require.NoError(r, err)
 	require.Eventually(r, func() bool {
 		var state string
@@ -73,7 +73,7 @@ func (r *replicated) pause() {
 
 func (r *replicated) resume() {
 	r.Helper()
-	_, err := r.replica.Exec(r.Context(), "SELECT pg_wal_replay_resume()")
+	_, err := pgtest.SuperuserPool(r, r.standby.URL()).Exec(r.Context(), "SELECT pg_wal_replay_resume()")
 	require.NoError(r, err)
 }
 

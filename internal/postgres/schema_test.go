@@ -8,6 +8,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/deploy/roles"
 	"fencepost/internal/pgtest"
 )
 
@@ -32,7 +33,7 @@ func TestMigratingUpAndDownAndUpAgain(t *testing.T) {
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
+	pool := pgtest.SuperuserPool(t, pgtest.URL(t))
 	_, err := pool.Exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
 	require.NoError(t, err)
 	err = CheckSchema(t.Context(), pool)
@@ -42,7 +43,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 
 func TestMigrationsAreListedWithTheirState(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
+	url := pgtest.As(t, pgtest.URL(t), roles.Migrator)
 	require.NoError(t, MigrateDown(t.Context(), url, 1))
 	list, err := Migrations(t.Context(), url)
 	require.NoError(t, err)

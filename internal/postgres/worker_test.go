@@ -166,7 +166,7 @@ func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
 		"foreign server":    {`SELECT raise('08001')`, job.FailureTargetUnavailable, true},
 		"permission":        {`SELECT raise('42501')`, job.FailureTarget, false},
 		"commit":            {`CALL commit_by_itself()`, job.FailureTarget, false},
-		"ended connection":  {`SELECT pg_terminate_backend(pg_backend_pid())`, job.FailureTargetUnavailable, true},
+		"ended connection":  {`SELECT end_connection()`, job.FailureTargetUnavailable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +174,8 @@ func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
 			w.mustExec(`CREATE FUNCTION raise(code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = code; END $$`)
 			w.mustExec(`CREATE PROCEDURE commit_by_itself() LANGUAGE plpgsql AS $$
 				BEGIN INSERT INTO processed_data SELECT sha256(''), gen_random_uuid(), 1, '', '{}'; COMMIT; END $$`)
-			w.mustExec(`CREATE TABLE deferred (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+			w.mustExec(`CREATE FUNCTION end_connection() RETURNS boolean LANGUAGE sql SECURITY DEFINER AS 'SELECT pg_terminate_backend(pg_backend_pid())'`)
+			w.mustExec(`CREATE TABLE deferred (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED); GRANT INSERT ON deferred TO PUBLIC`)
 			j, lease := w.running()
 			requireLoadError(t, c.code, c.transient, w.store.Execute(t.Context(), lease))
 			require.Equal(t, job.StatusRunning, w.get(j.ID).Status)
@@ -218,7 +219,7 @@ func TestOperatorsLoadGetsRecordsJobAndOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLoad(t, `INSERT INTO target (job, owner, name, amount)
 		SELECT @job_record_id, @owner, r.id, r.amount FROM jsonb_to_recordset(@records) AS r (id text, amount integer)`))
-	w.mustExec("CREATE TABLE target (job uuid, owner bytea, name text, amount integer)")
+	w.mustExec("CREATE TABLE target (job uuid, owner bytea, name text, amount integer); GRANT INSERT ON target TO PUBLIC")
 	j := w.succeeded()
 	require.Equal(t, 2, w.count("target WHERE job = $1 AND owner = $2", j.ID, w.owner[:]))
 	require.Equal(t, 1, w.count("target WHERE name = 'beta' AND amount = 2"))

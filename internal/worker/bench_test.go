@@ -28,6 +28,7 @@ var owner = job.OwnerOf("somebody")
 type bench struct {
 	t        *testing.T
 	pool     *pgxpool.Pool
+	admin    *pgxpool.Pool
 	store    *postgres.Store
 	config   worker.Config
 	worker   *worker.Worker
@@ -45,10 +46,11 @@ func newBench(t *testing.T, load string) *bench {
 		config.Load = operators
 	}
 	pool := pgtest.Pool(t)
-	_, err := pool.Exec(t.Context(), raiseSQL)
+	admin := pgtest.SuperuserPool(t, pool.Config().ConnString())
+	_, err := admin.Exec(t.Context(), raiseSQL)
 	require.NoError(t, err)
 	b := &bench{
-		t: t, pool: pool, store: postgres.NewStore(pool, config),
+		t: t, pool: pool, admin: admin, store: postgres.NewStore(pool, config),
 		config: worker.Config{
 			Workers: 2, LeaseDuration: time.Minute, PollInterval: time.Hour,
 			MaxAttempts: 3, RetryBackoff: 10 * time.Minute, DrainTimeout: patience,
@@ -62,6 +64,7 @@ func newBench(t *testing.T, load string) *bench {
 // raiseSQL makes a function that fails with a SQLSTATE, at its first calls only: sequences don't roll back.
 const raiseSQL = `
 CREATE SEQUENCE calls;
+GRANT USAGE ON calls TO PUBLIC;
 CREATE FUNCTION raise(state text, times int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	IF nextval('calls') <= times THEN
@@ -129,14 +132,14 @@ func (b *bench) effects() int {
 // exec runs one statement of the test's own.
 func (b *bench) exec(sql string, args ...any) {
 	b.t.Helper()
-	_, err := b.pool.Exec(b.t.Context(), sql, args...)
+	_, err := b.admin.Exec(b.t.Context(), sql, args...)
 	require.NoError(b.t, err)
 }
 
 // scan reads one value.
 func scan[T any](b *bench, sql string, args ...any) T {
 	b.t.Helper()
-	rows, err := b.pool.Query(b.t.Context(), sql, args...)
+	rows, err := b.admin.Query(b.t.Context(), sql, args...)
 	require.NoError(b.t, err)
 	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
 	require.NoError(b.t, err)
