@@ -4,6 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+GOVULNCHECK_VERSION := v1.9.0
 GOLANGCI_LINT_VERSION := v2.15.0
 TOOLS := $(CURDIR)/.cache/bin
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
@@ -99,6 +100,10 @@ lint: $(GOLANGCI_LINT) ## check the code with go vet and the linters, and that i
 	go vet ./...
 	$(GOLANGCI_LINT) run
 	GOOS=darwin go build ./...
+
+.PHONY: vulncheck
+vulncheck: ## look for known weaknesses in what the program calls (needs the network)
+	go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
 $(GOLANGCI_LINT):
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)

@@ -59,7 +59,7 @@ var namedTest = regexp.MustCompile("`([a-z]+\\.Test\\w+)`")
 func TestEveryTestNamedAsEvidenceExists(t *testing.T) {
 	t.Parallel()
 	existing := existingTests(t)
-	for _, document := range []string{"traceability.md", "reliability.md"} {
+	for _, document := range []string{"traceability.md", "reliability.md", "../SECURITY.md"} {
 		named := namedTest.FindAllStringSubmatch(read(t, document), -1)
 		require.NotEmpty(t, named)
 		for _, name := range named {
