@@ -22,6 +22,9 @@ const (
 	noticeBacklog = 4096
 	// noticesAtOnce keeps a notification below PostgreSQL's limit of 8,000 bytes.
 	noticesAtOnce = 90
+	// noticePause is the least time between two notifications, unless the first was full. One that comes after a quiet time goes
+	// at once; when there are many, they share the work of a notification, on this side and on that of every listener.
+	noticePause = 5 * time.Millisecond
 	// noticeTimeout bounds the sending of one notification.
 	noticeTimeout = 5 * time.Second
 	// listenRetryDelay is the pause before a lost listener connects again.
@@ -76,7 +79,7 @@ func (n *notifier) run() {
 	for {
 		select {
 		case line := <-n.waiting:
-			n.sendWith(line)
+			n.pause(n.sendWith(line))
 		case <-n.stop:
 			for len(n.waiting) > 0 {
 				n.sendWith(<-n.waiting)
@@ -86,13 +89,25 @@ func (n *notifier) run() {
 	}
 }
 
-// sendWith sends a line, and with it those that gathered while the notification before was under way.
-func (n *notifier) sendWith(line string) {
+// pause lets further notices gather, where so many did not fill a notification.
+func (n *notifier) pause(sent int) {
+	if sent == noticesAtOnce {
+		return
+	}
+	select {
+	case <-time.After(noticePause):
+	case <-n.stop:
+	}
+}
+
+// sendWith sends a line, and with it those that have gathered. It returns their number.
+func (n *notifier) sendWith(line string) int {
 	lines := []string{line}
 	for len(n.waiting) > 0 && len(lines) < noticesAtOnce {
 		lines = append(lines, <-n.waiting)
 	}
 	n.send(strings.Join(lines, "\n"))
+	return len(lines)
 }
 
 // send drops the notice when it fails: whoever missed it finds out by polling. Nor does it wait for the disk.

@@ -171,6 +171,8 @@ func literal(arg any) string {
 		return "NULL"
 	case []byte:
 		return fmt.Sprintf(`'\x%x'`, arg)
+	case [][]byte:
+		return fmt.Sprintf(`'{"\\\\x%x","\\\\x%x"}'`, arg[0], arg[1])
 	case []uuid.UUID:
 		return "'{" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(arg), "[]")), ",") + "}'"
 	case time.Duration:
@@ -197,6 +199,7 @@ func reads(owner job.Owner, first, step int) []planned {
 	list := func(before uuid.UUID, filter ...any) []any { return append(append([]any{o}, filter...), before, page) }
 	return []planned{
 		{name: "jobSQL", sql: jobSQL, args: []any{o, some}},
+		{name: "gatheredSQL", sql: gatheredSQL, args: []any{[][]byte{o, o}, []uuid.UUID{some, leaf}}},
 		{name: "jobsSQL", sql: jobsSQL, args: []any{o, []uuid.UUID{some, leaf}}},
 		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, nil)},
 		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{SUCCEEDED}", nil, nil, nil, nil), limit: page},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // Open makes a pool of at most size connections. It does not connect yet. A pool_max_conns in the URL is not used.
@@ -18,5 +20,12 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 		config.ConnConfig.RuntimeParams["application_name"] = "fencepost"
 	}
 	config.ConnConfig.Tracer = statementTracer{}
+	config.AfterConnect = readIDsAsBytes
 	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// readIDsAsBytes lets a connection send and receive a UUID as its sixteen bytes. By itself, pgx reads one by way of its text.
+func readIDsAsBytes(_ context.Context, conn *pgx.Conn) error {
+	pgxuuid.Register(conn.TypeMap())
+	return nil
 }

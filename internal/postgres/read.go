@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/trace"
 
 	"fencepost/internal/job"
 )
@@ -20,13 +21,19 @@ SELECT ` + jobColumns + `
 FROM etl_job_records
 WHERE principal_scope_hash = $1 AND job_record_id = $2`
 
-// Jobs implements job.Store.
+// Jobs implements job.Store. A single job is read together with those that others want, except for a trace, which is to show
+// a statement of its own.
 func (s *Store) Jobs(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]job.Job, error) {
-	sql, arg := jobsSQL, any(ids)
-	if len(ids) == 1 {
-		sql, arg = jobSQL, ids[0]
+	var jobs []job.Job
+	var err error
+	switch {
+	case len(ids) == 1 && !trace.SpanFromContext(ctx).IsRecording():
+		jobs, err = s.single.read(ctx, owner, ids[0])
+	case len(ids) == 1:
+		jobs, err = query(ctx, s, "jobs", collectJob, jobSQL, owner[:], ids[0])
+	default:
+		jobs, err = query(ctx, s, "jobs", collectJob, jobsSQL, owner[:], ids)
 	}
-	jobs, err := query(ctx, s, "jobs", collectJob, sql, owner[:], arg)
 	byID := make(map[uuid.UUID]job.Job, len(jobs))
 	for _, j := range jobs {
 		byID[j.ID] = j

@@ -35,6 +35,7 @@ type Store struct {
 	reader  reader
 	config  Config
 	notices *notifier
+	single  *gatherer
 }
 
 // reader is what reads are sent to: the pool, or one connection to a replica.
@@ -54,6 +55,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Load = BuiltinLoad
 	}
 	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
+	s.single = &gatherer{store: s}
 	go s.notices.run()
 	return s
 }

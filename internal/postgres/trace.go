@@ -30,6 +30,7 @@ var statementNames = map[string]string{
 	findSourceSQL:     "find source",
 	jobSQL:            "job",
 	jobsSQL:           "jobs",
+	gatheredSQL:       "gathered jobs",
 	listSQL:           "list",
 	countByStatusSQL:  "count by status",
 	replaysSQL:        "replays",

@@ -17,6 +17,7 @@ import (
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/seed"
+	"fencepost/bench/internal/target"
 	"fencepost/internal/job"
 )
 
@@ -47,6 +48,9 @@ WHERE CASE WHEN record ->> 'sleep' IS NULL THEN true
 func (o CancelRunning) Measure(ctx context.Context, e *Env) (r compare.Result, err error) {
 	db, err := e.Seed(ctx, "running", 0, 0)
 	if err != nil {
+		return r, err
+	}
+	if err := target.SignIn(db.Server.Address); err != nil {
 		return r, err
 	}
 	pool, err := e.pool(ctx, db.URL)

@@ -13,6 +13,7 @@ import (
 
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/load"
+	"fencepost/bench/internal/target"
 )
 
 // StartLatency submits jobs to an idle system, and looks when each began to be executed.
@@ -33,6 +34,9 @@ const (
 func (o StartLatency) Measure(ctx context.Context, e *Env) (r compare.Result, err error) {
 	db, err := e.Seed(ctx, "start", 0, 0)
 	if err != nil {
+		return r, err
+	}
+	if err := target.SignIn(db.Server.Address); err != nil {
 		return r, err
 	}
 	pool, err := e.pool(ctx, db.URL)

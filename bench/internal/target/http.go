@@ -53,16 +53,17 @@ func (h *HTTP) Prepare(ctx context.Context, ops int64) (err error) {
 	if h.Fuel != nil {
 		h.next, err = h.Fuel(ctx, ops)
 	}
-	return errors.Join(err, h.signIn())
+	return errors.Join(err, SignIn(h.Address))
 }
 
-func (h *HTTP) signIn() error {
-	connection := &fasthttp.HostClient{Addr: h.Address}
+// SignIn makes a request as each user.
+func SignIn(address string) error {
+	connection := &fasthttp.HostClient{Addr: address}
 	var request fasthttp.Request
 	var response fasthttp.Response
 	for _, authorization := range authorizations {
 		request.SetRequestURI("/api/etl/jobs?limit=1")
-		request.Header.SetHost(h.Address)
+		request.Header.SetHost(address)
 		request.Header.Set("Authorization", authorization)
 		if err := connection.DoTimeout(&request, &response, timeout); err != nil {
 			return err

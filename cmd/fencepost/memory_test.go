@@ -1,0 +1,28 @@
+package main
+
+import (
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// No other test runs beside this one: the settings are the whole process's.
+func TestServerLetsGarbageGatherUnlessTheRuntimesVariablesSayOtherwise(t *testing.T) {
+	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
+
+	collectRarely(variables("GOGC", "GOMEMLIMIT"), 1<<20)
+	require.Equal(t, limit, debug.SetMemoryLimit(-1))
+	require.Equal(t, 100, debug.SetGCPercent(100))
+
+	collectRarely(variables(), 1<<20)
+	require.Equal(t, int64(192<<20), debug.SetMemoryLimit(-1))
+	require.Equal(t, 400, debug.SetGCPercent(100))
+}
+
+// variables has the named variables.
+func variables(names ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) { return "", slices.Contains(names, name) }
+}

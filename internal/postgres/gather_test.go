@@ -1,0 +1,101 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+)
+
+// lockTable keeps every read waiting until the returned function is called.
+func (w *world) lockTable() (unlock func()) {
+	w.Helper()
+	tx := w.begin()
+	_, err := tx.Exec(w.Context(), "LOCK TABLE etl_job_records")
+	require.NoError(w, err)
+	return func() { require.NoError(w, tx.Rollback(w.Context())) }
+}
+
+// readLater reads one job in the background.
+func (w *world) readLater(ctx context.Context, owner job.Owner, id uuid.UUID) <-chan result[map[uuid.UUID]job.Job] {
+	return async(func() (map[uuid.UUID]job.Job, error) { return w.store.Jobs(ctx, owner, []uuid.UUID{id}) })
+}
+
+// waitForReads waits until so many reads wait for a statement.
+func (w *world) waitForReads(n int) {
+	w.Helper()
+	g := w.store.single
+	require.Eventually(w, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.waiting) == n
+	}, 10*time.Second, time.Millisecond)
+}
+
+func TestReadsThatComeWhileOneIsUnderWayShareStatements(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second := w.submit(), w.submit()
+	unlock := w.lockTable()
+	alone := w.readLater(t.Context(), w.owner, first.ID)
+	w.waitForLock() // one connection, and no further one below
+
+	const rounds = gatheredAtOnce // three reads each, so that they need several statements
+	var known, foreign, absent []<-chan result[map[uuid.UUID]job.Job]
+	for range rounds {
+		known = append(known, w.readLater(t.Context(), w.owner, second.ID))
+		foreign = append(foreign, w.readLater(t.Context(), job.OwnerOf("owner b"), second.ID))
+		absent = append(absent, w.readLater(t.Context(), w.owner, uuid.Nil))
+	}
+	w.waitForReads(3 * rounds)
+	w.waitForLock()
+	unlock()
+
+	require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{first.ID: first}}, <-alone)
+	for i := range rounds {
+		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{second.ID: second}}, <-known[i])
+		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{}}, <-foreign[i])
+		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{}}, <-absent[i])
+	}
+}
+
+func TestReadThatIsGivenUpDoesNotDisturbTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.submit()
+	unlock := w.lockTable()
+	leaving, leave := context.WithCancel(t.Context())
+	first := w.readLater(leaving, w.owner, j.ID) // its statement serves the next one as well
+	w.waitForLock()
+	second := w.readLater(leaving, w.owner, j.ID)
+	third := w.readLater(t.Context(), w.owner, j.ID)
+	w.waitForReads(2)
+	leave()
+	require.ErrorIs(t, (<-first).err, context.Canceled)
+	require.ErrorIs(t, (<-second).err, context.Canceled)
+	unlock()
+	require.Equal(t, j, (<-third).value[j.ID])
+}
+
+func TestFailedStatementFailsEveryReadThatSharesIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.submit()
+	renaming := w.begin()
+	_, err := renaming.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME TO gone")
+	require.NoError(t, err)
+	reads := []<-chan result[map[uuid.UUID]job.Job]{w.readLater(t.Context(), w.owner, j.ID)}
+	w.waitForLock()
+	for range 2 {
+		reads = append(reads, w.readLater(t.Context(), w.owner, j.ID))
+	}
+	w.waitForReads(2)
+	require.NoError(t, renaming.Commit(t.Context()))
+	for _, read := range reads {
+		requireSQLState(t, "42P01", (<-read).err)
+	}
+}
