@@ -45,6 +45,9 @@ func (s *Store) call(ctx context.Context, verb string, try func(context.Context)
 		if !retryable(err) || bounded.Err() != nil {
 			break
 		}
+		if !conflict(err) {
+			s.pool.Reset() // the other idle connections are probably lost too, and no try should go to finding that out
+		}
 	}
 	err = classify(ctx, verb, err)
 	endSpan(span, err)
@@ -54,9 +57,15 @@ func (s *Store) call(ctx context.Context, verb string, try func(context.Context)
 // retryable reports whether a second try may fare better at once.
 func retryable(err error) bool {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.Contains([]string{codeSerializationFailure, codeDeadlockDetected}, pgErr.Code) || unavailableCode(pgErr.Code)
+		return conflict(err) || unavailableCode(pgErr.Code)
 	}
 	return connectionLost(err)
+}
+
+// conflict reports whether a transaction lost to another one, on a connection that is as good as before.
+func conflict(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains([]string{codeSerializationFailure, codeDeadlockDetected}, pgErr.Code)
 }
 
 // classify turns an error into one of the core's, and wraps what it does not know. The caller's own cancellation stays

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/faultproxy"
@@ -223,4 +224,22 @@ func TestVerdictWhoseConnectionIsCutIsGivenOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestCallAfterEveryIdleConnectionWasCutIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newFaultWorld(t)
+	var idle []*pgxpool.Conn
+	for range 2 * maxTries {
+		conn, err := w.far.pool.Acquire(t.Context())
+		require.NoError(t, err)
+		idle = append(idle, conn)
+	}
+	for _, conn := range idle {
+		conn.Release()
+	}
+	w.proxy.Down()
+	w.proxy.Up()
+	_, err := w.far.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
+	require.NoError(t, err)
 }
