@@ -13,16 +13,16 @@ func TestServerLetsGarbageGatherUnlessTheRuntimesVariablesSayOtherwise(t *testin
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
 
-	collectRarely(variables("GOGC", "GOMEMLIMIT"), 1<<20)
+	collectRarely(runtimeVariables("GOGC", "GOMEMLIMIT"), 1<<20)
 	require.Equal(t, limit, debug.SetMemoryLimit(-1))
 	require.Equal(t, 100, debug.SetGCPercent(100))
 
-	collectRarely(variables(), 1<<20)
+	collectRarely(runtimeVariables(), 1<<20)
 	require.Equal(t, int64(192<<20), debug.SetMemoryLimit(-1))
 	require.Equal(t, 400, debug.SetGCPercent(100))
 }
 
-// variables has the named variables.
-func variables(names ...string) func(string) (string, bool) {
+// runtimeVariables has the named variables.
+func runtimeVariables(names ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) { return "", slices.Contains(names, name) }
 }
