@@ -21,7 +21,7 @@ GRANT SELECT (principal_scope_hash, job_record_id, job_status, updated_at, repla
 GRANT UPDATE (updated_at) ON etl_job_records TO fencepost_retention;
 GRANT SELECT (principal_scope_hash, job_record_id), DELETE ON etl_idempotency_records TO fencepost_retention;
 
--- People and dashboards: how jobs are doing. No payload, no loaded data, no hash, no lease.
+-- People and dashboards: how jobs are doing. No payload, no loaded data, no hash, no lease, no trace.
 GRANT SELECT (job_record_id, record_count, job_status, attempt_count, next_attempt_at, failure_code, lease_expires_at,
     cancellation_code, job_cancelled_at,
     replay_source_job_record_id, replay_root_job_record_id, replay_generation_count, created_at, updated_at)

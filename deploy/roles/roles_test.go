@@ -162,7 +162,7 @@ func TestReaderSeesHowJobsAreDoingAndNothingSecret(t *testing.T) {
 	d.requireRefused(reader, insufficientPrivilege, beyondEverybody...)
 	for _, column := range []string{
 		"request_payload", "principal_scope_hash", "submission_key_hash", "request_digest", "cancellation_key_hash",
-		"lease_claim_id", "lease_owner_id", "*",
+		"lease_claim_id", "lease_owner_id", "trace_parent", "*",
 	} {
 		d.requireRefused(reader, insufficientPrivilege, `SELECT `+column+` FROM etl_job_records`)
 	}
@@ -219,6 +219,6 @@ func TestEveryColumnIsEitherForReadersOrSecret(t *testing.T) {
 			AND NOT has_column_privilege('fencepost_reader', attrelid, attnum, 'SELECT')`).Scan(&hidden))
 	require.Equal(t, []string{
 		"principal_scope_hash", "submission_key_hash", "request_digest", "request_payload",
-		"lease_claim_id", "lease_owner_id", "cancellation_key_hash",
+		"lease_claim_id", "lease_owner_id", "cancellation_key_hash", "trace_parent",
 	}, hidden)
 }
