@@ -16,6 +16,7 @@ TEST_FLAGS ?=
 # What Go tests run with Node.js.
 NODE_MODULES := $(patsubst %,%/node_modules/.package-lock.json,graph/conformance graph/clients rest/conformance internal/webui/browsertest)
 VERSION ?= dev
+IMAGE ?= postgres:18-alpine
 
 .PHONY: help
 help: ## list the targets
@@ -37,6 +38,11 @@ test: ## run all tests on real PostgreSQL with the race detector, and demand ful
 	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./... | \
 	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
+
+.PHONY: test-containers
+test-containers: ## run the database's tests in containers (another image: make test-containers IMAGE=postgres:15-alpine)
+	FENCEPOST_TEST_DATABASE_URL= FENCEPOST_TEST_POSTGRES_BIN= FENCEPOST_TEST_POSTGRES_IMAGE=$(IMAGE) \
+	  go test $(TEST_FLAGS) ./internal/pgtest ./internal/postgres ./migrations
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	cd $* && npm ci --ignore-scripts --no-audit --no-fund

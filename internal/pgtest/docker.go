@@ -1,12 +1,10 @@
 package pgtest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -38,7 +36,7 @@ func dockerAnswers(ctx context.Context) bool {
 	return provider.Health(ctx) == nil
 }
 
-func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, error) {
+func newDockerEngine(ctx context.Context, image string, settings []string) (*dockerEngine, error) {
 	ports, err := publish(ctx, "5432/tcp", standbyPort+"/tcp")
 	if err != nil {
 		return nil, err
@@ -47,7 +45,6 @@ func newDockerEngine(ctx context.Context, settings []string) (*dockerEngine, err
 	for _, s := range settings {
 		command = append(command, "-c", s)
 	}
-	image := cmp.Or(os.Getenv(imageVariable), defaultImage)
 	c, err := postgres.Run(ctx, image, postgres.BasicWaitStrategies(), testcontainers.WithCmd(command...),
 		testcontainers.WithExposedPorts(standbyPort+"/tcp"),
 		testcontainers.WithHostConfigModifier(func(host *container.HostConfig) { host.PortBindings = ports }))

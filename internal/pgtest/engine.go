@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 const (
 	databaseURLVariable = "FENCEPOST_TEST_DATABASE_URL"
+	poolerURLVariable   = "FENCEPOST_TEST_POOLER_URL"
 	binDirVariable      = "FENCEPOST_TEST_POSTGRES_BIN"
 	imageVariable       = "FENCEPOST_TEST_POSTGRES_IMAGE"
 )
@@ -51,9 +53,12 @@ func sharedEngine(ctx context.Context) (engine, error) {
 }
 
 func newOwnedEngine(ctx context.Context, settings []string) (primaryEngine, error) {
-	binDir := os.Getenv(binDirVariable)
+	binDir, image := os.Getenv(binDirVariable), os.Getenv(imageVariable)
 	if binDir == "" && dockerAnswers(ctx) {
-		return newDockerEngine(ctx, settings)
+		return newDockerEngine(ctx, cmp.Or(image, defaultImage), settings)
+	}
+	if binDir == "" && image != "" {
+		return nil, fmt.Errorf("no Docker engine answers, to run %s, which %s asks for", image, imageVariable)
 	}
 	e, err := newLocalEngine(ctx, binDir, settings)
 	if err != nil {

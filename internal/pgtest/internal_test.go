@@ -43,6 +43,13 @@ func TestWithoutPostgreSQLATestFailsWithAdvice(t *testing.T) {
 	require.Contains(t, message, "tests need PostgreSQL: start a Docker engine, set FENCEPOST_TEST_DATABASE_URL")
 }
 
+func TestANamedImageIsNotReplacedByProgramsOnTheMachine(t *testing.T) {
+	t.Setenv(binDirVariable, "")
+	t.Setenv(imageVariable, "fencepost.invalid/none")
+	message := failureOf(t, func(tb testing.TB) { Server(tb) })
+	require.Contains(t, message, "fencepost.invalid/none")
+}
+
 func TestAGivenURLComesFirst(t *testing.T) {
 	t.Setenv(binDirVariable, "/nonexistent")
 	t.Setenv(databaseURLVariable, "postgres://elsewhere/db")

@@ -12,7 +12,7 @@ import (
 )
 
 // Replica starts a hot standby that streams from a server made by [Server], and whose life ends with the test. The server may
-// be started again for that, so connections to it break.
+// be started again for that, so connections to it break; and where it runs in a container, its crash ends the replica too.
 func (i *Instance) Replica(t testing.TB) *Instance {
 	t.Helper()
 	standby, err := i.standby(t.Context())
