@@ -39,6 +39,13 @@ test: ## run all tests on real PostgreSQL with the race detector, and demand ful
 	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
 
+THROUGH_PGBOUNCER ?= ./internal/postgres ./rest ./graph ./cmd/fencepost
+.PHONY: test-pgbouncer
+test-pgbouncer: ## run the tests of the database and of both doors through PgBouncer in transaction mode
+	@scripts/setup.sh postgres node prometheus pgbouncer
+	@$(MAKE) --no-print-directory $(NODE_MODULES)
+	scripts/test-pgbouncer.sh $(TEST_FLAGS) $(THROUGH_PGBOUNCER)
+
 .PHONY: test-containers
 test-containers: ## run the database's tests in containers (another image: make test-containers IMAGE=postgres:15-alpine)
 	FENCEPOST_TEST_DATABASE_URL= FENCEPOST_TEST_POSTGRES_BIN= FENCEPOST_TEST_POSTGRES_IMAGE=$(IMAGE) \

@@ -59,6 +59,9 @@ var notRun = map[string]string{
 	"cd bench && go run .":                               "measures for minutes",
 	"make run      # a server with a private PostgreSQL": "runs all tests",
 	"go test ./internal/postgres -run TestCancelling":    "runs tests that run anyway",
+	"make test-pgbouncer":                                "is a step of .ci/run",
+	"make test-containers":                               "needs Docker",
+	"export FENCEPOST_LISTEN_URL=postgres://fencepost@db.example.com:5432/fencepost": "needs PgBouncer: scripts/test-pgbouncer.sh runs the program behind it",
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")

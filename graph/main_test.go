@@ -58,7 +58,9 @@ func newServer(t *testing.T, change ...func(*graph.Config)) *server {
 
 func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)) *server {
 	t.Helper()
-	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second})
+	listen, err := postgres.ParseListen(pgtest.Direct(pool.Config().ConnString()))
+	require.NoError(t, err)
+	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second, Listen: listen})
 	t.Cleanup(store.Close)
 	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, quiet{}), log: &bytes.Buffer{}}
 	config := graph.Config{

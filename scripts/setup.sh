@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that the machine has what the Makefile needs: "postgres" (the server programs, 15 or newer), "compiler" (a C
 # compiler, for Go's race detector), "node" (Node.js and npm), "browser" (Chromium, for the tests of the pages),
-# "prometheus" (with promtool, for the tests of the alerts and the dashboard), "session" (what the README's session uses),
+# "pgbouncer" (for the tests through it), "prometheus" (with promtool, for the tests of the alerts and the dashboard), "session" (what the README's session uses),
 # "systemd" (to check the units) and "docker" (for the test of the image). As root on Debian and its relatives it installs
 # what is missing; anywhere else it says what to install.
 #   scripts/setup.sh postgres compiler
@@ -23,6 +23,8 @@ have_node() { command -v node >/dev/null && command -v npm >/dev/null; }
 have_browser() { command -v chromium >/dev/null; }
 
 have_prometheus() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
+
+have_pgbouncer() { command -v pgbouncer >/dev/null; }
 
 have_systemd() { command -v systemd-analyze >/dev/null; }
 
@@ -54,15 +56,15 @@ install_postgres() {
   install "the PostgreSQL server programs" postgresql
 }
 
-# Debian's package would start a server of its own on port 9090. Only the programs are needed; "systemctl unmask prometheus"
-# makes it a service again.
-install_prometheus() {
-  local unit=/etc/systemd/system/prometheus.service
+# Debian's packages would start servers of their own. Only the programs are needed; "systemctl unmask NAME" makes them
+# services again.
+install_program() {
+  local unit=/etc/systemd/system/$2.service
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ ! -e "$unit" ]; then
     mkdir -p "${unit%/*}"
     ln -sf /dev/null "$unit"
   fi
-  install "Prometheus" prometheus
+  install "$1" "$2"
 }
 
 for need in "$@"; do
@@ -71,7 +73,8 @@ for need in "$@"; do
     compiler) have_compiler || install "a C compiler" gcc libc6-dev ;;
     node) have_node || install "Node.js and npm" nodejs npm ;;
     browser) have_browser || install "Chromium" chromium ;;
-    prometheus) have_prometheus || install_prometheus ;;
+    prometheus) have_prometheus || install_program "Prometheus" prometheus ;;
+    pgbouncer) have_pgbouncer || install_program "PgBouncer" pgbouncer ;;
     systemd) have_systemd || install "systemd-analyze" systemd ;;
     docker) have_docker || install "a Docker engine" docker.io ;;
     session) have_session || install "curl and jq" curl jq ;;

@@ -108,7 +108,7 @@ const gateNumber = 4711
 
 func newGate(t *testing.T, url string) *gate {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	conn, err := pgx.Connect(t.Context(), pgtest.Direct(url))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	_, err = conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, gateNumber)

@@ -130,7 +130,7 @@ const (
 func serve(t *testing.T, url string, args ...string) *process {
 	t.Helper()
 	common := []string{
-		"serve", "--database-url", url, "--users-file", usersFile(t),
+		"serve", "--database-url", url, "--listen-url", pgtest.Direct(url), "--users-file", usersFile(t),
 		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 	}
 	return start(t, nil, serveIsReady, append(common, args...)...)

@@ -23,6 +23,7 @@ const callMargin = 5 * time.Second
 type databaseOptions struct {
 	url         string
 	replicaURL  string // of "serve" alone
+	listenURL   string
 	poolSize    int
 	lockTimeout time.Duration
 	loadSQLFile string
@@ -31,6 +32,8 @@ type databaseOptions struct {
 func (o *databaseOptions) register(flags *pflag.FlagSet, poolSize int) {
 	*o = databaseOptions{poolSize: poolSize, lockTimeout: 2 * time.Second}
 	registerDatabaseURL(flags, &o.url)
+	flags.StringVar(&o.listenURL, "listen-url", "",
+		"the same PostgreSQL without a pooler, for notices; needed where --database-url leads through one that shares sessions")
 	integerFlag(flags, &o.poolSize, "pool-size", bounds[int]{2, 1000},
 		"most database connections; must be more than --workers")
 	durationFlag(flags, &o.lockTimeout, "lock-timeout", bounds[time.Duration]{10 * time.Millisecond, time.Minute},
@@ -48,20 +51,27 @@ func registerDatabaseURL(flags *pflag.FlagSet, url *string) {
 	flags.StringVar(url, "database-url", "", "PostgreSQL to use, as postgres://user:password@host:port/database")
 }
 
-func (o *databaseOptions) storeConfig() (postgres.Config, error) {
-	config := postgres.Config{LockTimeout: o.lockTimeout, CallTimeout: o.lockTimeout + callMargin}
-	if o.loadSQLFile == "" {
-		return config, nil
+func (o *databaseOptions) storeConfig() (config postgres.Config, err error) {
+	config = postgres.Config{LockTimeout: o.lockTimeout, CallTimeout: o.lockTimeout + callMargin}
+	if o.listenURL != "" {
+		if config.Listen, err = postgres.ParseListen(o.listenURL); err != nil {
+			return config, fmt.Errorf("--listen-url: %w", err)
+		}
 	}
-	sql, err := os.ReadFile(o.loadSQLFile)
-	if err != nil {
-		return config, fmt.Errorf("--load-sql-file: %w", err)
-	}
-	config.Load, err = postgres.NewLoad(string(sql))
-	if err != nil {
-		return config, fmt.Errorf("--load-sql-file: %w", err)
+	if o.loadSQLFile != "" {
+		if config.Load, err = readLoad(o.loadSQLFile); err != nil {
+			return config, fmt.Errorf("--load-sql-file: %w", err)
+		}
 	}
 	return config, nil
+}
+
+func readLoad(path string) (postgres.Load, error) {
+	sql, err := os.ReadFile(path)
+	if err != nil {
+		return postgres.Load{}, err
+	}
+	return postgres.NewLoad(string(sql))
 }
 
 // workerOptions say how this process runs jobs.

@@ -106,6 +106,12 @@ func TestServeRefusesADatabaseThatItCannotUse(t *testing.T) {
 	}
 }
 
+func TestMalformedURLOfTheListenerStopsTheStart(t *testing.T) {
+	t.Parallel()
+	message := refused(t, "work", "--database-url", unreachable, "--listen-url", "postgres://%")
+	require.Contains(t, message, "--listen-url: ")
+}
+
 func TestServeOnADatabaseNeedsUsers(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -8,10 +8,14 @@
 //
 //   - the one at FENCEPOST_TEST_DATABASE_URL, if that is set (as a superuser);
 //   - else one started from the programs in the directory FENCEPOST_TEST_POSTGRES_BIN, if that is set;
-//   - else a container of FENCEPOST_TEST_POSTGRES_IMAGE (postgres:18-alpine unless set), if a Docker engine answers;
+//   - else a container of FENCEPOST_TEST_POSTGRES_IMAGE, if that is set;
+//   - else a container of postgres:18-alpine, if a Docker engine answers;
 //   - else one started from the PostgreSQL programs on the machine.
 //
-// With none of them the test fails; it is never skipped. A package that uses pgtest needs
+// Where FENCEPOST_TEST_POOLER_URL is set, the databases of [URL] are reached through that connection pooler, in front of the
+// server at FENCEPOST_TEST_DATABASE_URL.
+//
+// Without a server the test fails; it is never skipped. A package that uses pgtest needs
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 package pgtest
@@ -42,10 +46,14 @@ func Main(m *testing.M) {
 }
 
 // URL returns the connection string of a new database with all migrations applied, for the server's role. It is dropped when
-// the test ends.
+// the test ends. Where there is a pooler it leads through that.
 func URL(t testing.TB) string {
 	t.Helper()
-	return As(t, newDatabase(t, sharedTemplate), roles.Server)
+	url, err := pooled(As(t, newDatabase(t, sharedTemplate), roles.Server))
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return url
 }
 
 // EmptyURL returns the connection string of a new database without any migration or role, for tests of these. The user is a

@@ -8,10 +8,10 @@ import (
 )
 
 // As returns the connection string of the same database for another of the roles in deploy/roles. It takes the role when it
-// connects, and can't leave it.
+// connects, and can't leave it. No pooler is on the way.
 func As(t testing.TB, address, role string) string {
 	t.Helper()
-	changed, err := withRole(address, role)
+	changed, err := withRole(Direct(address), role)
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}

@@ -37,7 +37,7 @@ func TestJobThatWaitsForItsRetryIsNotDue(t *testing.T) {
 func TestBacklogOfDatabaseThatIsGoneIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.pool.Close()
+	w.store.pool.Close()
 	_, err := w.store.Backlog(t.Context())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, job.ErrNotFound)

@@ -41,7 +41,8 @@ func (c *counter) JobCreated(generation int) { c.mu.Lock(); c.created[generation
 
 func (c *counter) IdempotentReplay(op job.Operation) { c.mu.Lock(); c.replayed[op]++; c.mu.Unlock() }
 
-// world is a database of its own with a service on it, seen by one owner. The service is connected as the server's role.
+// world is a database of its own with a service on it, seen by one owner. The service is connected as the server's role. The
+// pool is for what tests do by hand: it is direct where the store's leads through a pooler.
 type world struct {
 	*testing.T
 	url  string
@@ -70,17 +71,27 @@ func newWorld(t *testing.T, options ...option) *world {
 	return newWorldOn(t, pgtest.URL(t), options...)
 }
 
-// newWorldOn is newWorld on a migrated database that is there.
-func newWorldOn(t *testing.T, url string, options ...option) *world {
+// open makes a pool on a database, closed when the test ends.
+func open(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := Open(t.Context(), url, 20)
 	require.NoError(t, err)
-	config := Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// newWorldOn is newWorld on a migrated database that is there.
+func newWorldOn(t *testing.T, url string, options ...option) *world {
+	t.Helper()
+	pool := open(t, pgtest.Direct(url))
+	listen, err := ParseListen(pgtest.Direct(url))
+	require.NoError(t, err)
+	config := Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second, Listen: listen}
 	for _, o := range options {
 		o(&config)
 	}
-	store := NewStore(pool, config)
-	t.Cleanup(func() { store.Close(); pool.Close() })
+	store := NewStore(open(t, url), config)
+	t.Cleanup(store.Close)
 	c := &counter{ended: map[job.Status]int{}, created: map[int]int{}, replayed: map[job.Operation]int{}}
 	limits := job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}
 	return &world{t, url, pool, pgtest.SuperuserPool(t, url), store, job.NewService(store, limits, c), c, job.OwnerOf("owner a")}

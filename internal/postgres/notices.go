@@ -134,7 +134,7 @@ func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
 
 // listenOnce listens on one connection until it is lost.
 func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
-	config := s.pool.Config().ConnConfig
+	config := s.config.Listen.Copy()
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "LISTEN "+channel).Close()
 	}

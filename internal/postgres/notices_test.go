@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/worker"
 )
 
@@ -73,6 +74,18 @@ func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
 	w.expire(exhausted.ID)
 	w.claimAll(1)
 	expect(exhausted, job.StatusFailed)
+}
+
+func TestListenerCanConnectInAnotherWayThanThePool(t *testing.T) {
+	t.Parallel()
+	elsewhere := newWorld(t) // a database of its own stands for a way of its own
+	listen, err := ParseListen(pgtest.Direct(elsewhere.url))
+	require.NoError(t, err)
+	w := newWorld(t, func(c *Config) { c.Listen = listen })
+	notices := w.listen()
+	w.submit()
+	j := elsewhere.submit()
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 }
 
 func TestListenerConnectsAgainAndSaysSo(t *testing.T) {

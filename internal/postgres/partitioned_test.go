@@ -44,7 +44,7 @@ func TestEveryVerbHoldsOnTablesPartitionedByOwner(t *testing.T) {
 	w := newWorld(t)
 	guards, old := w.guards(), w.failed()
 	w.partition()
-	w.pool.Reset() // as a restart of the process, which the document asks for
+	w.store.pool.Reset() // as a restart of the process, which the document asks for
 	require.Equal(t, guards, w.guards())
 	require.Equal(t, old, w.get(old.ID))
 

@@ -16,9 +16,7 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
 	config.MaxConns = int32(size) //nolint:gosec // bounded by its flag
-	if _, set := config.ConnConfig.RuntimeParams["application_name"]; !set {
-		config.ConnConfig.RuntimeParams["application_name"] = "fencepost"
-	}
+	nameConnection(config.ConnConfig)
 	config.ConnConfig.Tracer = statementTracer{}
 	config.AfterConnect = readIDsAsBytes
 	return pgxpool.NewWithConfig(ctx, config)
@@ -28,4 +26,21 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 func readIDsAsBytes(_ context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
 	return nil
+}
+
+// ParseListen reads the URL of a [Config.Listen].
+func ParseListen(url string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	nameConnection(config)
+	return config, nil
+}
+
+// nameConnection tells the database who connects, unless the URL says so.
+func nameConnection(config *pgx.ConnConfig) {
+	if _, set := config.RuntimeParams["application_name"]; !set {
+		config.RuntimeParams["application_name"] = "fencepost"
+	}
 }

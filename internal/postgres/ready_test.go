@@ -11,7 +11,7 @@ import (
 
 func TestReadOnlyDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
+	url := pgtest.Direct(pgtest.URL(t))
 	require.NoError(t, CheckReady(t.Context(), pgtest.PoolOn(t, url)))
 	readOnly := pgtest.PoolOn(t, url+"&default_transaction_read_only=on")
 	require.NoError(t, CheckSchema(t.Context(), readOnly))

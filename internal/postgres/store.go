@@ -25,6 +25,9 @@ type Config struct {
 	LockTimeout time.Duration
 	// CallTimeout is how long one call may take in all, waiting for a connection included.
 	CallTimeout time.Duration
+	// Listen is how to connect the listener for notices, which needs a session of its own and so can't go through a pooler
+	// that shares them. Nil means like the pool.
+	Listen *pgx.ConnConfig
 	// Load is what a job does with its records. The zero Load is [BuiltinLoad].
 	Load Load
 }
@@ -53,6 +56,9 @@ var (
 func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	if config.Load.sql == "" {
 		config.Load = BuiltinLoad
+	}
+	if config.Listen == nil {
+		config.Listen = pool.Config().ConnConfig
 	}
 	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
 	s.single = &gatherer{store: s}
