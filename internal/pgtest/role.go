@@ -8,7 +8,7 @@ import (
 )
 
 // As returns the connection string of the same database for another of the roles in deploy/roles. It takes the role when it
-// connects, and can't leave it. No pooler is on the way.
+// connects, and has its privileges until it says SET ROLE, which the product never does. No pooler is on the way.
 func As(t testing.TB, address, role string) string {
 	t.Helper()
 	changed, err := withRole(Direct(address), role)
