@@ -27,8 +27,9 @@ var (
 	_ pgx.BatchTracer = (*statements)(nil)
 )
 
-func (s *statements) note(ctx context.Context, sql string) {
-	if ctx.Value(http.ServerContextKey) == nil {
+// note leaves out the notices, which are sent whenever the sender comes to it.
+func (s *statements) note(sql string) {
+	if strings.Contains(sql, "pg_notify") || strings.Contains(sql, "synchronous_commit") {
 		return
 	}
 	s.mu.Lock()
@@ -46,7 +47,7 @@ func (s *statements) take() []string {
 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	s.note(ctx, data.SQL)
+	s.note(data.SQL)
 	return ctx
 }
 
@@ -54,8 +55,8 @@ func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 	return ctx
 }
 
-func (s *statements) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
-	s.note(ctx, data.SQL)
+func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	s.note(data.SQL)
 }
 
 func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No other test runs beside this one: the settings are the whole process's.
+//nolint:paralleltest // the settings are the whole process's
 func TestServerLetsGarbageGatherUnlessTheRuntimesVariablesSayOtherwise(t *testing.T) {
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
