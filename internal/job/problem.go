@@ -71,15 +71,15 @@ var definitions = []Definition{
 	},
 	{
 		CodeSubmissionKeyRequired, http.StatusBadRequest, "Submission key required",
-		"Submitting a job needs an idempotency key.",
+		"Submitting a job needs an idempotency key: the header Idempotency-Key in REST, idempotencyKey in GraphQL.",
 	},
 	{
 		CodeCancellationKeyRequired, http.StatusBadRequest, "Cancellation key required",
-		"Cancelling a job needs an idempotency key.",
+		"Cancelling a job needs an idempotency key: the header Idempotency-Key in REST, idempotencyKey in GraphQL.",
 	},
 	{
 		CodeReplayKeyRequired, http.StatusBadRequest, "Replay key required",
-		"Replaying a job needs an idempotency key.",
+		"Replaying a job needs an idempotency key: the header Idempotency-Key in REST, idempotencyKey in GraphQL.",
 	},
 	{
 		CodeInvalidPageRequest, http.StatusBadRequest, "Invalid page request",
@@ -159,7 +159,7 @@ var definitions = []Definition{
 	},
 	{
 		CodeCancellationKeyReused, http.StatusUnprocessableEntity, "Cancellation key reused",
-		"The job was cancelled under another key.",
+		"The job is already cancelled, under another key.",
 	},
 	{
 		CodeReplayKeyReused, http.StatusUnprocessableEntity, "Replay key reused",
