@@ -929,7 +929,7 @@ type ClientInterface interface {
 
 	// GetReady Can requests be served now?
 	//
-	// Answers 200 when the database can be reached and has the schema version that this server needs.
+	// Answers 200 when the database can be reached, can be written, and has the schema version that this server needs.
 	//
 	// Corresponds with GET /readyz (the `GetReady` operationId).
 	GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1183,7 +1183,7 @@ func (c *Client) GetOpenapiYaml(ctx context.Context, params *GetOpenapiYamlParam
 
 // GetReady Can requests be served now?
 //
-// Answers 200 when the database can be reached and has the schema version that this server needs.
+// Answers 200 when the database can be reached, can be written, and has the schema version that this server needs.
 //
 // Corresponds with GET /readyz (the `GetReady` operationId).
 func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1976,7 +1976,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetReadyWithResponse Can requests be served now?
 	//
-	// Answers 200 when the database can be reached and has the schema version that this server needs.
+	// Answers 200 when the database can be reached, can be written, and has the schema version that this server needs.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -3930,7 +3930,7 @@ func (c *ClientWithResponses) GetOpenapiYamlWithResponse(ctx context.Context, pa
 
 // GetReadyWithResponse Can requests be served now?
 //
-// Answers 200 when the database can be reached and has the schema version that this server needs.
+// Answers 200 when the database can be reached, can be written, and has the schema version that this server needs.
 //
 // Returns a wrapper object for the known response body format(s).
 //
