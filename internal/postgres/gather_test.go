@@ -99,3 +99,28 @@ func TestFailedStatementFailsEveryReadThatSharesIt(t *testing.T) {
 		requireSQLState(t, "42P01", (<-read).err)
 	}
 }
+
+func TestEveryWayToReadAJobIsScopedToItsOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.submit()
+	for name, read := range map[string]func(context.Context, job.Owner) (map[uuid.UUID]job.Job, error){
+		"alone": func(ctx context.Context, o job.Owner) (map[uuid.UUID]job.Job, error) {
+			return w.store.Jobs(ctx, o, []uuid.UUID{j.ID})
+		},
+		"with others": func(ctx context.Context, o job.Owner) (map[uuid.UUID]job.Job, error) {
+			return w.store.Jobs(ctx, o, []uuid.UUID{j.ID, uuid.Max})
+		},
+	} {
+		check := func(ctx context.Context) {
+			own, err := read(ctx, w.owner)
+			require.NoError(t, err, name)
+			require.Equal(t, map[uuid.UUID]job.Job{j.ID: j}, own, name)
+			foreign, err := read(ctx, job.OwnerOf("owner b"))
+			require.NoError(t, err, name)
+			require.Empty(t, foreign, name)
+		}
+		check(t.Context())
+		traced(t, check) // a traced read has a statement of its own
+	}
+}
