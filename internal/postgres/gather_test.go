@@ -14,7 +14,7 @@ import (
 // lockTable keeps every read waiting until the returned function is called.
 func (w *world) lockTable() (unlock func()) {
 	w.Helper()
-	tx := w.begin()
+	tx := w.beginAsAdmin()
 	_, err := tx.Exec(w.Context(), "LOCK TABLE etl_job_records")
 	require.NoError(w, err)
 	return func() { require.NoError(w, tx.Rollback(w.Context())) }
@@ -85,7 +85,7 @@ func TestFailedStatementFailsEveryReadThatSharesIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j := w.submit()
-	renaming := w.begin()
+	renaming := w.beginAsAdmin()
 	_, err := renaming.Exec(t.Context(), "ALTER TABLE etl_job_records RENAME TO gone")
 	require.NoError(t, err)
 	reads := []<-chan result[map[uuid.UUID]job.Job]{w.readLater(t.Context(), w.owner, j.ID)}
