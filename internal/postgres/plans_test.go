@@ -111,7 +111,10 @@ func (p *planner) seed(from, to int) {
 	p.run("SET session_replication_role = replica")
 	p.run(seedSQL, from, to-1, small[:], large[:], leaseID)
 	p.run("RESET session_replication_role")
-	p.run("VACUUM ANALYZE etl_job_records")
+	p.run(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
+		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records WHERE job_status = 'SUCCEEDED'
+		ON CONFLICT DO NOTHING`)
+	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records")
 }
 
 // node is a part of a plan, as EXPLAIN tells it.
