@@ -122,9 +122,7 @@ func setting(name string, d time.Duration) statement {
 // writeRow sends one statement under the lock timeout, in one round trip and one implicit transaction, and reads the row
 // that it returns. Without a row it is pgx.ErrNoRows, and nothing was changed.
 func (s *Store) writeRow(ctx context.Context, read func(pgx.Row) error, sql string, args ...any) error {
-	batch := &pgx.Batch{}
-	queue(batch, s.setLockTimeout(), statement{sql, args}).QueryRow(read)
-	return s.pool.SendBatch(ctx, batch).Close()
+	return s.write(ctx, read, statement{sql, args})
 }
 
 // createRow is writeRow for a new job, which takes the trace context of the request along if that is traced.
@@ -133,8 +131,14 @@ func (s *Store) createRow(ctx context.Context, read func(pgx.Row) error, sql str
 	if parent == "" {
 		return s.writeRow(ctx, read, sql, args...)
 	}
+	return s.write(ctx, read, statement{setConfig, []any{traceSetting, parent}}, statement{sql, args})
+}
+
+// write sends statements under the lock timeout, and reads the row of the last one.
+func (s *Store) write(ctx context.Context, read func(pgx.Row) error, statements ...statement) error {
 	batch := &pgx.Batch{}
-	queue(batch, s.setLockTimeout(), statement{setConfig, []any{traceSetting, parent}}, statement{sql, args}).QueryRow(read)
+	queue(batch, s.setLockTimeout())
+	queue(batch, statements...).QueryRow(read)
 	return s.pool.SendBatch(ctx, batch).Close()
 }
 

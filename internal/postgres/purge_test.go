@@ -241,13 +241,20 @@ func TestReplayThatHoldsOnlyItsSourceKeepsItsLineage(t *testing.T) {
 	require.Equal(t, Purged{Lineages: 1, Jobs: 3}, w.purge(100))
 }
 
+// replayBehindPurge makes a replay that waits for a purge of its source, a lineage of two.
+func (w *world) replayBehindPurge() (purging pgx.Tx, replaying <-chan result[job.Accepted]) {
+	w.Helper()
+	source := w.get(w.chain(2)[1])
+	purging = w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
+	replaying = async(func() (job.Accepted, error) { return w.replay(source, "k") })
+	w.waitForLock()
+	return purging, replaying
+}
+
 func TestReplayBehindAPurgeWaitsAndFindsNoSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	source := w.get(w.chain(2)[1])
-	purging := w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
-	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })
-	w.waitForLock()
+	purging, replaying := w.replayBehindPurge()
 	require.NoError(t, purging.Commit(t.Context()))
 	requireProblem(t, job.CodeJobNotFound, (<-replaying).err)
 	require.Zero(t, w.count("etl_job_records"))
@@ -256,10 +263,7 @@ func TestReplayBehindAPurgeWaitsAndFindsNoSource(t *testing.T) {
 func TestReplayBehindAPurgeThatRollsBackIsMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	source := w.get(w.chain(2)[1])
-	purging := w.purgeInTransaction(Purged{Lineages: 1, Jobs: 2})
-	replaying := async(func() (job.Accepted, error) { return w.replay(source, "k") })
-	w.waitForLock()
+	purging, replaying := w.replayBehindPurge()
 	require.NoError(t, purging.Rollback(t.Context()))
 	require.NoError(t, (<-replaying).err)
 	require.Equal(t, 3, w.count("etl_job_records"))
