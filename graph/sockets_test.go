@@ -181,7 +181,7 @@ func TestASocketIsClosedWhenTheServerStops(t *testing.T) {
 
 func TestAClientThatDoesNotAnswerPingsIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.KeepAlive, c.ClientTimeout = 20*time.Millisecond, 500*time.Millisecond })
+	s := newServer(t, func(c *graph.Config) { c.KeepAlive, c.ClientTimeout = 20*time.Millisecond, 2*time.Second })
 	const answered = 5
 	var pings atomic.Int64
 	conn, _, err := s.dial(websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
@@ -197,7 +197,7 @@ func TestAClientThatDoesNotAnswerPingsIsCutOff(t *testing.T) {
 
 func TestAMessageMustFollowItsBeginningSoon(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.ClientTimeout = 300 * time.Millisecond })
+	s := newServer(t, func(c *graph.Config) { c.ClientTimeout = 2 * time.Second })
 	c := s.connect()
 	w, err := c.Writer(t.Context(), websocket.MessageText)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ func spawn(t *testing.T, args ...string) (*exec.Cmd, *process) {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	p := &process{stop: func() { _ = cmd.Process.Kill() }, ended: make(chan outcome, 1)}
 	p.ended <- outcome{stderr: "see the error stream of the test"}
 	p.readAnnouncement(t, stdout, serveIsReady)
@@ -52,14 +53,20 @@ func TestKilledServerTakesItsPostgreSQLAlongAndStartsAgain(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	requireExit(t, postgres)
 
-	_, p := spawn(t, privately(dir)...)
+	again, p := spawn(t, privately(dir)...)
 	require.NotContains(t, p.announced, "password", "the data was kept")
+	require.NoError(t, again.Process.Signal(os.Interrupt))
+	require.NoError(t, again.Wait(), "its PostgreSQL must have ended before its data is removed")
 }
 
-// requireExit waits for the end of the process of a descriptor, which then becomes readable (pidfd_open(2)).
+// requireExit waits for the end of the process of a descriptor, which then becomes readable (pidfd_open(2)). A signal interrupts
+// poll(2), and this process is sent one whenever a child of any test ends, or Go's runtime stops a thread.
 func requireExit(t *testing.T, pidfd int) {
 	t.Helper()
-	ready, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	ready, err := 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		ready, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	}
 	require.NoError(t, err)
 	require.Equal(t, 1, ready)
 }

@@ -66,7 +66,7 @@ func startHelper(t *testing.T, dataDir string, a account) *helper {
 	require.NoError(t, err)
 	binary, err := os.ReadFile(self)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(program, binary, 0o755))
+	writeProgram(t, program, binary)
 
 	cmd := exec.Command(program)
 	cmd.Dir = "/"
@@ -157,12 +157,21 @@ func waitClosed(t *testing.T, done <-chan struct{}) {
 	}
 }
 
+// writeProgram makes a file that can be executed at once: no other test may start a process meanwhile, which would have the file open
+// for writing until it has become another program, and whoever executes such a file is told "text file busy".
+func writeProgram(t *testing.T, path string, text []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, text, 0o755))
+}
+
 // fakePrograms makes a directory with shell scripts in place of PostgreSQL's programs.
 func fakePrograms(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := reachableDir(t)
 	for name, script := range scripts {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		writeProgram(t, filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"))
 	}
 	return dir
 }

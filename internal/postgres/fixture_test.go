@@ -25,6 +25,9 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // batch is the payload of most tests.
 var batch = []byte(`[{"id":"alpha","amount":1},{"id":"beta","amount":2}]`)
 
+// patience is how long a test waits for something that normally happens at once.
+const patience = 30 * time.Second
+
 // maxAttempts is the attempt limit of the tests' claims.
 const maxAttempts = 3
 
@@ -281,7 +284,7 @@ func (w *world) waitForLock() {
 	w.Helper()
 	require.Eventually(w, func() bool {
 		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
-	}, 10*time.Second, time.Millisecond, "one blocked connection")
+	}, patience, time.Millisecond, "one blocked connection")
 }
 
 // waitForNoLock waits until no connection to this database is blocked any more.
@@ -289,7 +292,7 @@ func (w *world) waitForNoLock() {
 	w.Helper()
 	require.Eventually(w, func() bool {
 		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 0
-	}, 10*time.Second, time.Millisecond, "no blocked connection")
+	}, patience, time.Millisecond, "no blocked connection")
 }
 
 // gate is an advisory lock that a load statement waits at until the test opens it.

@@ -125,7 +125,7 @@ func TestFenceAndLedgerMeetTheLockTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLockTimeout(50*time.Millisecond))
 	j, lease := w.running()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, lock := range []string{"NO KEY UPDATE", "UPDATE"} { // the fence waits for the first, the ledger row for the second
 		holding := w.begin()

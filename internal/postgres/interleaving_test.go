@@ -158,6 +158,7 @@ func (s *stage) settle() {
 		for _, p := range s.players {
 			if p.running != nil && isClosed(p.running) {
 				p.running = nil
+				moving = true // and so may be those before it, which were seen waiting for its locks
 			}
 			if p.running == nil && p.turns > 0 {
 				p.take(s.Context())

@@ -35,7 +35,7 @@ func (w *world) pastTheFence() (j job.Job, execution <-chan result[struct{}], op
 	w.waitForLock()
 	require.Eventually(w, func() bool {
 		return w.count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	return j, execution, open
 }
 
@@ -46,7 +46,7 @@ func TestLeaseThatEndsInMidCommitIsStillThatOfOneWorker(t *testing.T) {
 	require.Empty(t, w.claimAll(10), "the fence holds the row, and a claim does not wait")
 	cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
 	require.Eventually(t, func() bool { return w.count("pg_locks WHERE NOT granted AND pid IN ("+ofThisDatabase+")") == 2 },
-		10*time.Second, time.Millisecond)
+		patience, time.Millisecond)
 	open()
 
 	require.NoError(t, (<-execution).err)

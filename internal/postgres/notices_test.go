@@ -33,7 +33,7 @@ func (w *world) requireNotice(notices <-chan worker.Notice, want worker.Notice) 
 	select {
 	case got := <-notices:
 		require.Equal(w, want, got)
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		require.Fail(w, "no notice")
 	}
 }
