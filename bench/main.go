@@ -37,7 +37,7 @@ type options struct {
 func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.profile, "profile", "quick", "how large and how long: smoke, quick or full")
+	flags.StringVar(&o.profile, "profile", "quick", "how large and how long: smoke, quick, full or cliffs")
 	flags.StringVar(&o.only, "only", "", "measure only the operations whose title holds this text")
 	flags.StringVar(&o.postgresBin, "postgres-bin", "", "directory of the PostgreSQL programs; looked for when empty")
 	flags.StringVar(&o.dataDir, "data", "", "directory under which the data lies; it should be on a real disk")

@@ -9,12 +9,12 @@ import (
 	"fencepost/bench/internal/operation"
 )
 
-// profileNamed returns one of the three profiles.
+// profileNamed returns a profile.
 func profileNamed(name string) (operation.Profile, error) {
-	profiles := map[string]operation.Profile{"smoke": smoke(), "quick": quick(), "full": full()}
+	profiles := map[string]operation.Profile{"smoke": smoke(), "quick": quick(), "full": full(), "cliffs": cliffsOnly()}
 	p, found := profiles[name]
 	if !found {
-		return p, fmt.Errorf("--profile must be smoke, quick or full, not %q", name)
+		return p, fmt.Errorf("--profile must be smoke, quick, full or cliffs, not %q", name)
 	}
 	p.Name = name
 	return p, nil
@@ -30,6 +30,9 @@ func smoke() operation.Profile {
 			Passes: 2, Warm: operations(320), Measured: operations(1600), Latency: seconds(1),
 		},
 		WorkerJobs: 1000, WorkerPasses: 2, Timed: 40,
+		Cliffs: operation.Cliffs{
+			OwnerJobs: 50_000, Backlog: 20_000, Expired: 40_000, Flood: 40_000, Probes: 20, Streams: 500, Lives: 20_000,
+		},
 	}
 }
 
@@ -56,6 +59,23 @@ func full() operation.Profile {
 			Passes: 6, Warm: operations(3200), Measured: operations(32_000), Latency: seconds(20),
 		},
 		WorkerJobs: 40_000, WorkerPasses: 6, Timed: 2000, Plots: true,
+		Cliffs: extremes(),
+	}
+}
+
+// cliffsOnly looks for cliffs in some twenty minutes.
+func cliffsOnly() operation.Profile {
+	return operation.Profile{
+		Reads:      plan(4, seconds(1), seconds(3)),
+		WorkerJobs: 12_000, WorkerPasses: 4, Timed: 400,
+		Cliffs: extremes(),
+	}
+}
+
+// extremes are those of docs/performance.md.
+func extremes() operation.Cliffs {
+	return operation.Cliffs{
+		OwnerJobs: 5_000_000, Backlog: 1_000_000, Expired: 1_000_000, Flood: 200_000, Probes: 200, Streams: 10_000, Lives: 1_000_000,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"fencepost/bench/internal/source"
 )
 
-// allOperations are all that is measured, in this order.
+// allOperations are measured in this order.
 var allOperations = []operation.Operation{
 	operation.JobByID{},
 	operation.Lineage{},
@@ -40,6 +40,16 @@ var curves = []operation.Operation{
 	operation.Owners{},
 	operation.Payloads{},
 	operation.Scale{},
+}
+
+// cliffs are measured when the profile has extremes.
+var cliffs = []operation.Operation{
+	operation.LargeOwner{},
+	operation.Backlog{},
+	operation.ExpiredLeases{},
+	operation.Fairness{},
+	operation.Subscriptions{},
+	operation.Bloat{},
 }
 
 // suite is a run: the server, the product, and where they keep their files.
@@ -97,10 +107,17 @@ func (s *suite) measure(ctx context.Context, only string) (report.Report, error)
 }
 
 func (s *suite) operations() []operation.Operation {
-	if s.env.Plots {
-		return slices.Concat(allOperations, curves)
+	var all []operation.Operation
+	if len(s.env.Sizes) > 0 {
+		all = allOperations
 	}
-	return allOperations
+	if s.env.Plots {
+		all = slices.Concat(all, curves)
+	}
+	if s.env.Cliffs != (operation.Cliffs{}) {
+		all = slices.Concat(all, cliffs)
+	}
+	return all
 }
 
 func (s *suite) close() error {

@@ -58,6 +58,7 @@ type Result struct {
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Goals   []Verdict          `json:"goals"`
 	Curves  []Curve            `json:"curves,omitempty"`
+	Numbers []Number           `json:"numbers,omitempty"`
 	// Void is why the result is worth nothing; empty when it is valid.
 	Void string `json:"void,omitempty"`
 }

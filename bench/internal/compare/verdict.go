@@ -54,6 +54,18 @@ func AtMost(name, unit string, must, aim float64, values ...float64) Verdict {
 	return Verdict{Name: name, Unit: unit, Must: must, Aim: aim, AtMost: true, Measured: rangeOf(values)}
 }
 
+// AtLeast judges a ratio that was measured once.
+func AtLeast(name string, must, aim, value float64) Verdict {
+	return Verdict{Name: name, Must: must, Aim: aim, Measured: rangeOf([]float64{value})}
+}
+
+// Number is something measured that no goal bounds.
+type Number struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
 // Measured is a result that is no comparison, but times or sizes against bounds.
 func Measured(title, void string, verdicts ...Verdict) Result {
 	return Result{Name: title, Void: void, Goals: verdicts}

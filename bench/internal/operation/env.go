@@ -4,6 +4,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"fencepost/bench/internal/cluster"
 	"fencepost/bench/internal/compare"
@@ -15,7 +16,8 @@ import (
 // Profile says how large and how long a run is.
 type Profile struct {
 	Name string
-	// Sizes are the numbers of rows to measure growth at, from the smallest to the largest.
+	// Sizes are the numbers of rows to measure growth at, from the smallest to the largest. Without any, only the cliffs are
+	// looked for.
 	Sizes []int64
 	// Main is the one of them that operations are compared at.
 	Main int64
@@ -28,6 +30,22 @@ type Profile struct {
 	Timed int64
 	// Plots asks for the curves of growth.
 	Plots bool
+	// Cliffs are the extremes; when they are zero, nobody looks for cliffs.
+	Cliffs Cliffs
+}
+
+// Cliffs says how far things go where a rate could break off.
+type Cliffs struct {
+	// OwnerJobs is how many jobs one owner has, a multiple of 10,000.
+	OwnerJobs int64
+	// Backlog is how many jobs are pending, and Expired how many have a lease that has expired.
+	Backlog, Expired int64
+	// Flood is how many pending jobs of one owner the jobs of another have to pass by; there are Probes of those.
+	Flood, Probes int64
+	// Streams is how many subscriptions are open.
+	Streams int64
+	// Lives is how many jobs a table sees from their submission to their end.
+	Lives int64
 }
 
 // Options are what a person may try.
@@ -98,12 +116,21 @@ func (e *Env) Seed(ctx context.Context, database string, rows, others int64) (*D
 			return nil, err
 		}
 	}
-	server, err := e.Fencepost.Serve(ctx, url, e.ServeFlags...)
+	db, err := e.serve(ctx, database, url)
+	if err == nil {
+		db.Rows = rows
+	}
+	return db, err
+}
+
+// serve starts a server on a database, with further flags.
+func (e *Env) serve(ctx context.Context, database, url string, flags ...string) (*Database, error) {
+	server, err := e.Fencepost.Serve(ctx, url, slices.Concat(e.ServeFlags, flags)...)
 	if err != nil {
 		return nil, err
 	}
 	e.closers = append(e.closers, server.Stop)
-	return &Database{Name: database, URL: url, Rows: rows, Server: server, Fuel: seed.NewFuel(url)}, nil
+	return &Database{Name: database, URL: url, Server: server, Fuel: seed.NewFuel(url)}, nil
 }
 
 // Empty makes a migrated database without rows, and returns its URL.

@@ -44,9 +44,13 @@ func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 func restJob(db *Database) *target.HTTP {
 	return rest(db, func(int64) target.Request {
 		user, row := seed.Job(db.Rows)
-		id := seed.ID(row).String()
-		return target.Request{User: user, Method: "GET", Path: "/api/etl/jobs/" + id, Want: id}
+		return jobRequest(user, row)
 	})
+}
+
+func jobRequest(user int, row int64) target.Request {
+	id := seed.ID(row).String()
+	return target.Request{User: user, Method: "GET", Path: "/api/etl/jobs/" + id, Want: id}
 }
 
 const jobDocument = `query Job($id: ID!) { job(jobRecordId: $id) {

@@ -42,10 +42,15 @@ func restList(ctx context.Context, db *Database) (*target.HTTP, error) {
 	prefix, err := cursorPrefix(ctx, db)
 	return rest(db, func(int64) target.Request {
 		user, row := seed.Position(db.Rows)
-		id := seed.ID(row)
-		cursor := base64.RawURLEncoding.EncodeToString(append(bytes.Clone(prefix), id[:]...))
-		return target.Request{User: user, Method: "GET", Path: "/api/etl/jobs?limit=50&cursor=" + cursor, Want: `"nextCursor"`}
+		return listRequest(user, prefix, row)
 	}), err
+}
+
+// listRequest asks for the page behind a row.
+func listRequest(user int, prefix []byte, row int64) target.Request {
+	id := seed.ID(row)
+	cursor := base64.RawURLEncoding.EncodeToString(append(bytes.Clone(prefix), id[:]...))
+	return target.Request{User: user, Method: "GET", Path: "/api/etl/jobs?limit=50&cursor=" + cursor, Want: `"nextCursor"`}
 }
 
 // cursorPrefix learns from a real cursor what stands before the id in every cursor of the same list.

@@ -51,7 +51,8 @@ func (o StartLatency) Measure(ctx context.Context, e *Env) (r compare.Result, er
 		return r, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	sent, err := submitSlowly(ctx, db, e.Timed)
+	first := db.Fuel.Reserve(e.Timed)
+	sent, err := submitSlowly(ctx, db, e.Timed, startPause, func(n int64) target.Request { return restSubmit(first + n) })
 	if err != nil {
 		return r, err
 	}
@@ -61,14 +62,15 @@ func (o StartLatency) Measure(ctx context.Context, e *Env) (r compare.Result, er
 }
 
 // submitSlowly returns when the submission of each job was sent.
-func submitSlowly(ctx context.Context, db *Database, count int64) (map[uuid.UUID]time.Time, error) {
+func submitSlowly(
+	ctx context.Context, db *Database, count int64, pause time.Duration, request func(n int64) target.Request,
+) (map[uuid.UUID]time.Time, error) {
 	sent := map[uuid.UUID]time.Time{}
-	tick := time.NewTicker(startPause)
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	first := db.Fuel.Reserve(count)
-	for row := first; row < first+count; row++ {
+	for n := range count {
 		now := time.Now()
-		body, err := send(ctx, db.Server.Address, restSubmit(row))
+		body, err := send(ctx, db.Server.Address, request(n))
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func (WorkerRate) Title() string { return "worker" }
 
 // Measure implements Operation.
 func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error) {
-	worker, err := e.worker(ctx)
+	worker, err := e.worker(ctx, "worker")
 	if err != nil {
 		return compare.Result{}, err
 	}
@@ -38,8 +38,9 @@ func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error)
 	return c.Run(ctx, plan, e.Cluster.Checkpoint)
 }
 
-func (e *Env) worker(ctx context.Context) (*target.Worker, error) {
-	url, err := e.Empty(ctx, "worker")
+// worker makes a worker on a database of its own.
+func (e *Env) worker(ctx context.Context, database string) (*target.Worker, error) {
+	url, err := e.Empty(ctx, database)
 	if err != nil {
 		return nil, err
 	}

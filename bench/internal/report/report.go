@@ -84,6 +84,7 @@ func (r Report) Markdown(w io.Writer) {
 	r.goals(w)
 	r.rates(w)
 	r.latencies(w)
+	r.numbers(w)
 	for _, plot := range r.Plots {
 		fmt.Fprintf(w, "![%s](%s)\n\n", strings.TrimSuffix(plot, filepath.Ext(plot)), plot)
 	}
@@ -137,6 +138,19 @@ func (r Report) latencies(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w)
+}
+
+// numbers are what no goal bounds; there is no such table without any.
+func (r Report) numbers(w io.Writer) {
+	header := "## Numbers\n\n| operation | number | |\n| --- | --- | ---: |\n"
+	footer := ""
+	for _, result := range r.Results {
+		for _, n := range result.Numbers {
+			fmt.Fprintf(w, "%s| %s | %s | %s |\n", header, result.Name, n.Name, number(n.Value, n.Unit))
+			header, footer = "", "\n"
+		}
+	}
+	fmt.Fprint(w, footer)
 }
 
 func milliseconds(microseconds int64) string { return fmt.Sprintf("%.2f", float64(microseconds)/1000) }

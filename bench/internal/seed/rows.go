@@ -53,9 +53,21 @@ func literal(n int64) string { return fmt.Sprint(n) }
 // rowsAtOnce bounds one insertion.
 const rowsAtOnce = 1_000_000
 
-// Rows fills an empty, migrated database with rows of which about half belong to others others. Its keys, foreign keys and
-// indexes are taken away while it fills and then built again, so the result is as valid as the schema demands.
+// Rows fills an empty, migrated database with rows of which about half belong to others others.
 func Rows(ctx context.Context, databaseURL string, rows, others int64) error {
+	return fill(ctx, databaseURL, insertion{sql: rowsSQL, count: rows, args: []any{owners(), others}})
+}
+
+// insertion is a statement that inserts the rows from $1 to $2, and the arguments behind those two.
+type insertion struct {
+	sql          string
+	first, count int64
+	args         []any
+}
+
+// fill inserts rows into a migrated database. Keys, foreign keys and indexes are taken away while it fills and then built
+// again, so the result is as valid as the schema demands.
+func fill(ctx context.Context, databaseURL string, insertions ...insertion) error {
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {
 		return err
@@ -69,13 +81,23 @@ func Rows(ctx context.Context, databaseURL string, rows, others int64) error {
 	if err := exec(ctx, conn, "SET session_replication_role = replica"); err != nil {
 		return err
 	}
-	for first := int64(0); first < rows; first += rowsAtOnce {
-		last := min(first+rowsAtOnce, rows) - 1
-		if _, err := conn.Exec(ctx, rowsSQL, first, last, owners(), others); err != nil {
-			return fmt.Errorf("seed rows: %w", err)
+	for _, i := range insertions {
+		if err := i.run(ctx, conn); err != nil {
+			return err
 		}
 	}
 	return exec(ctx, conn, append(rebuild, "VACUUM (ANALYZE, FREEZE) etl_job_records")...)
+}
+
+func (i insertion) run(ctx context.Context, conn *pgx.Conn) error {
+	end := i.first + i.count
+	for first := i.first; first < end; first += rowsAtOnce {
+		last := min(first+rowsAtOnce, end) - 1
+		if _, err := conn.Exec(ctx, i.sql, append([]any{first, last}, i.args...)...); err != nil {
+			return fmt.Errorf("seed rows: %w", err)
+		}
+	}
+	return nil
 }
 
 func exec(ctx context.Context, conn *pgx.Conn, statements ...string) error {

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -61,8 +62,10 @@ func (l ledger) await(ctx context.Context, jobs int64) (load.Sample, error) {
 	return s, err
 }
 
-func (l ledger) clear(ctx context.Context, tables string) error {
-	if _, err := l.pool.Exec(ctx, "TRUNCATE etl_idempotency_records, processed_data, "+tables); err != nil {
+// clear empties the ledger, what was loaded, and further tables.
+func (l ledger) clear(ctx context.Context, further ...string) error {
+	tables := strings.Join(append([]string{"etl_idempotency_records", "processed_data"}, further...), ", ")
+	if _, err := l.pool.Exec(ctx, "TRUNCATE "+tables); err != nil {
 		return fmt.Errorf("clear %s: %w", tables, err)
 	}
 	return nil

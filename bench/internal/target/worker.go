@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -12,6 +13,8 @@ import (
 
 // Worker is one or more "fencepost work" processes that run what is pending.
 type Worker struct {
+	// Label is its name in the report; empty means [WorkerName].
+	Label     string
 	Fencepost *process.Fencepost
 	Flags     []string
 	// Processes is how many run beside each other; 0 means one.
@@ -19,6 +22,8 @@ type Worker struct {
 	// DatabaseURL names a migrated database that nothing else uses, and Pool is one on it.
 	DatabaseURL string
 	Pool        *pgxpool.Pool
+	// Standing tells that the jobs are there already, more than all blocks need.
+	Standing bool
 
 	fuel *seed.Fuel
 }
@@ -27,10 +32,13 @@ type Worker struct {
 const WorkerName = "fencepost work"
 
 // Name implements compare.Target.
-func (w *Worker) Name() string { return WorkerName }
+func (w *Worker) Name() string { return cmp.Or(w.Label, WorkerName) }
 
-// Prepare implements compare.Target: it leaves ops pending jobs in the database, and nothing else.
+// Prepare implements compare.Target: it leaves ops pending jobs in the database, and nothing else. Standing jobs stay.
 func (w *Worker) Prepare(ctx context.Context, ops int64) error {
+	if w.Standing {
+		return ledger{w.Pool}.clear(ctx)
+	}
 	if err := (ledger{w.Pool}).clear(ctx, "etl_job_records"); err != nil {
 		return err
 	}
