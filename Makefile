@@ -129,3 +129,7 @@ bench: ## measure against PostgreSQL alone and against peers, in some ten minute
 .PHONY: bench-full
 bench-full: ## the same with up to 10,000,000 rows, and with plots
 	cd bench && go run . --profile full --report reports/full
+
+.PHONY: bench-cliffs
+bench-cliffs: ## look for extremes at which a rate breaks off, and for unfairness, in some twenty minutes
+	cd bench && go run . --profile cliffs --report reports/cliffs
