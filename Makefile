@@ -6,6 +6,7 @@ SHELL := bash
 
 GOVULNCHECK_VERSION := v1.9.0
 GOLANGCI_LINT_VERSION := v2.15.0
+BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 TOOLS := $(CURDIR)/.cache/bin
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
@@ -133,3 +134,25 @@ bench-full: ## the same with up to 10,000,000 rows, and with plots
 .PHONY: bench-cliffs
 bench-cliffs: ## look for extremes at which a rate breaks off, and for unfairness, in some twenty minutes
 	cd bench && go run . --profile cliffs --report reports/cliffs
+
+# The Go benchmarks, on one processor so that their names and allocations are the same on every machine.
+MEASURE_PARTS = go test -run='^$$' -bench=. -benchmem -cpu=1
+PARTS := ./internal/job ./rest ./graph
+RECORDED := bench/recorded/parts.txt
+
+.PHONY: bench-go
+bench-go: ## measure single parts, compare with the recorded run, and fail when one allocates more often
+	@mkdir -p .cache
+	$(MEASURE_PARTS) -count=6 -benchtime=0.2s $(PARTS) | tee .cache/parts.txt
+	go run golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION) $(RECORDED) .cache/parts.txt
+	scripts/allocations.sh $(RECORDED) .cache/parts.txt
+
+.PHONY: bench-go-allocations
+bench-go-allocations: ## count the allocations alone, in some seconds
+	@mkdir -p .cache
+	$(MEASURE_PARTS) -count=3 -benchtime=0.1s $(PARTS) | tee .cache/allocations.txt
+	scripts/allocations.sh $(RECORDED) .cache/allocations.txt
+
+.PHONY: bench-go-record
+bench-go-record: ## measure single parts as the run that later ones are compared with
+	$(MEASURE_PARTS) -count=6 -benchtime=0.2s $(PARTS) > $(RECORDED)

@@ -61,6 +61,16 @@ func BenchmarkNoneMatch(b *testing.B) {
 	}
 }
 
+func BenchmarkIdempotencyKey(b *testing.B) {
+	header := http.Header{"Idempotency-Key": {`"3b2b1f4e-2f5c-4f6b-9d6a-2f8f0c1f6a11"`}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := idempotencyKey(header); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkProblem(b *testing.B) {
 	h := &handler{Config: Config{Log: slog.New(slog.DiscardHandler), OnProblem: func(context.Context, job.Code) {}}}
 	request := httptest.NewRequest(http.MethodGet, "/api/etl/jobs/absent", nil)
