@@ -18,12 +18,8 @@ type Subscriptions struct{}
 // Title implements Operation.
 func (Subscriptions) Title() string { return "subscriptions" }
 
-const (
-	// The limits are out of the way.
-	streamsFlag, ownerStreamsFlag, mostStreams = "--max-streams", "--max-streams-per-owner", "100000"
-	// eventPatience is how long is waited for an event: the server looks again by itself in less.
-	eventPatience = 30 * time.Second
-)
+// eventPatience is how long is waited for an event: the server looks again by itself in less.
+const eventPatience = 30 * time.Second
 
 // followed is a database with subscribers, who come and go.
 type followed struct {
@@ -66,7 +62,8 @@ func (Subscriptions) prepare(ctx context.Context, e *Env) (*followed, error) {
 		return nil, err
 	}
 	f := &followed{count: e.Cliffs.Streams}
-	if f.Database, err = e.serve(ctx, "subscriptions", url, streamsFlag, mostStreams, ownerStreamsFlag, mostStreams); err != nil {
+	most := fmt.Sprint(2 * f.count) // those that just left may not be gone yet
+	if f.Database, err = e.serve(ctx, "subscriptions", url, "--max-streams", most, "--max-streams-per-owner", most); err != nil {
 		return nil, err
 	}
 	f.first, err = f.Fuel.Flood(ctx, seed.Flood{User: seed.Everyone, Count: f.count, Lease: time.Hour})
