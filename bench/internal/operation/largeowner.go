@@ -24,8 +24,9 @@ const (
 	usualPart, othersPart = 100, 5
 	// rare is how many jobs of each of the two have failed, and as many are replays.
 	rare = 10
-	// oneAfterTheOther is over how many requests a time is taken.
+	// oneAfterTheOther is over how many requests a time is taken; over fewer, when they have taken oneByOneTime.
 	oneAfterTheOther = 20
+	oneByOneTime     = 10 * time.Second
 )
 
 // Measure implements Operation.
@@ -115,7 +116,7 @@ func (LargeOwner) times(ctx context.Context, db *Database, r *compare.Result, la
 // oneByOne makes the same request several times and returns how long it took in milliseconds.
 func oneByOne(ctx context.Context, db *Database, r target.Request) (median, greatest float64, err error) {
 	all := load.NewHistogram()
-	for range oneAfterTheOther {
+	for first := time.Now(); all.TotalCount() < oneAfterTheOther && time.Since(first) < oneByOneTime; {
 		began := time.Now()
 		body, err := send(ctx, db.Server.Address, r)
 		if err != nil {
