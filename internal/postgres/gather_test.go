@@ -28,7 +28,7 @@ func (w *world) readLater(ctx context.Context, owner job.Owner, id uuid.UUID) <-
 // waitForReads waits until so many reads wait for a statement.
 func (w *world) waitForReads(n int) {
 	w.Helper()
-	g := w.store.single
+	g := w.store.reads
 	require.Eventually(w, func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()

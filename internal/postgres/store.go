@@ -38,7 +38,10 @@ type Store struct {
 	reader  reader
 	config  Config
 	notices *notifier
-	single  *gatherer
+	// What is asked for at the same time shares statements.
+	reads         *gatherer[jobKey]
+	submissions   *gatherer[job.NewJob]
+	cancellations *gatherer[cancellation]
 }
 
 // reader is what reads are sent to: the pool, or one connection to a replica.
@@ -61,7 +64,9 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Listen = pool.Config().ConnConfig
 	}
 	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
-	s.single = &gatherer{store: s}
+	s.reads = &gatherer[jobKey]{verb: "jobs", send: s.gatheredJobs}
+	s.submissions = &gatherer[job.NewJob]{verb: "submit", send: s.gatheredSubmit}
+	s.cancellations = &gatherer[cancellation]{verb: "cancel", send: s.gatheredCancel}
 	go s.notices.run()
 	return s
 }

@@ -23,8 +23,10 @@ var statementNames = map[string]string{
 	setConfig:         "set",
 	schemaVersionSQL:  "schema version",
 	submitSQL:         "submit",
+	gatheredSubmitSQL: "gathered submissions",
 	findByKeySQL:      "find by key",
 	cancelSQL:         "cancel",
+	gatheredCancelSQL: "gathered cancellations",
 	findCancelledSQL:  "find cancelled",
 	replaySQL:         "replay",
 	findSourceSQL:     "find source",
@@ -62,6 +64,9 @@ func beginSpan(ctx context.Context, name string, options ...trace.SpanStartOptio
 
 // traceSetting is the setting of a transaction that gives a new job its trace context; see the default of its column.
 const traceSetting = "fencepost.trace_parent"
+
+// recording reports whether the call is recorded in a trace.
+func recording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
 
 // traceParent is the trace context of the call (W3C Trace Context, "traceparent"), or "" when the call is not traced. A context that a
 // client sent along, with nothing recorded here, is none.
