@@ -75,11 +75,7 @@ func (s *Store) gatheredCancel(ctx context.Context, cancellations []cancellation
 	for i, c := range cancellations {
 		owners[i], ids[i], keyHashes[i] = c.owner[:], c.id, c.keyHash[:]
 	}
-	won, err := query(ctx, s, "cancel", scanPlaced, gatheredCancelSQL, owners, ids, keyHashes, job.CancellationByOwner)
-	for _, p := range won {
-		s.notices.publishJob(p.Job)
-	}
-	return won, err
+	return s.writeGathered(ctx, "cancel", statement{gatheredCancelSQL, []any{owners, ids, keyHashes, job.CancellationByOwner}})
 }
 
 // cancelAlone carries out one cancellation, or reads why there is nothing to carry out.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -28,12 +27,7 @@ func (w *world) readLater(ctx context.Context, owner job.Owner, id uuid.UUID) <-
 // waitForReads waits until so many reads wait for a statement.
 func (w *world) waitForReads(n int) {
 	w.Helper()
-	g := w.store.reads
-	require.Eventually(w, func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.waiting) == n
-	}, 10*time.Second, time.Millisecond)
+	w.waitForCalls(w.store.reads.count, n)
 }
 
 func TestReadsThatComeWhileOneIsUnderWayShareStatements(t *testing.T) {

@@ -26,6 +26,20 @@ func (w *world) cancelActor(name string, j job.Job) actor {
 	return actor{name: name, steps: []step{exec(cancelSQL, w.owner[:], j.ID, cancelHash(w, j, name), job.CancellationByOwner)}, makes: job.StatusCancelled}
 }
 
+// gatheredCancelActor takes the statement of gathered cancellations, and the one of a single one where that passed the job over.
+func (w *world) gatheredCancelActor(name string, j job.Job) actor {
+	hash := cancelHash(w, j, name)
+	gathered := exec(gatheredCancelSQL, [][]byte{w.owner[:]}, []uuid.UUID{j.ID}, [][]byte{hash}, job.CancellationByOwner)
+	alone := exec(cancelSQL, w.owner[:], j.ID, hash, job.CancellationByOwner)
+	return actor{name: name, makes: job.StatusCancelled, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
+		won, err := gathered(ctx, tx)
+		if won || err != nil {
+			return won, err
+		}
+		return alone(ctx, tx)
+	}}}
+}
+
 // executeActor takes the statements of Store.Execute one by one. Where the fence matches nothing, the ledger refuses its row.
 func (w *world) executeActor(l worker.Lease) actor {
 	load, args := w.store.config.Load.sql, w.store.config.Load.args(l, l.Payload)
@@ -105,6 +119,18 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 			j, l := w.running()
 			return []actor{w.cancelActor("cancel", j), w.cancelActor("other", j).committingAtOnce(), w.executeActor(l)}
 		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
+		"gathered cancel, execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.gatheredCancelActor("cancel", j), w.executeActor(l)}
+		}, map[string]int{"cancel": 7, "execute": 3}},
+		"gathered cancel, cancel under another key, execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.gatheredCancelActor("cancel", j), w.cancelActor("other", j).committingAtOnce(), w.executeActor(l)}
+		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
+		"gathered cancel, claim, claim": {func(w *world) []actor {
+			j := w.submit()
+			return []actor{w.gatheredCancelActor("cancel", j), claimActor("claim"), claimActor("again")}
+		}, map[string]int{"cancel": 30, "cancel claim": 30, "cancel again": 30}},
 		"retry, execute": {func(w *world) []actor {
 			_, l := w.running()
 			return []actor{w.retryActor(l), w.executeActor(l)}

@@ -175,7 +175,7 @@ func literal(arg any) string {
 	case []byte:
 		return fmt.Sprintf(`'\x%x'`, arg)
 	case [][]byte:
-		return fmt.Sprintf(`'{"\\\\x%x","\\\\x%x"}'`, arg[0], arg[1])
+		return fmt.Sprintf(`'{"\\x%x","\\x%x"}'`, arg[0], arg[1])
 	case []uuid.UUID:
 		return "'{" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(arg), "[]")), ",") + "}'"
 	case time.Duration:
@@ -226,10 +226,17 @@ func writes(owner job.Owner, first, step int) []planned {
 	failed, pending, cancelled := rowID(first+98*step), rowID(first+210*step), rowID(first+240*step)
 	return []planned{
 		{name: "submitSQL", sql: submitSQL, args: []any{o, fresh, hash, digest[:], []byte("[]"), 0}},
+		{name: "gatheredSubmitSQL", sql: gatheredSubmitSQL, limit: 2, args: []any{
+			[][]byte{o, o}, []uuid.UUID{fresh, uuid.Must(uuid.NewV7())}, [][]byte{hash, digest[:]}, [][]byte{digest[:], digest[:]},
+			[][]byte{[]byte("[]"), []byte("[]")}, "{0,0}",
+		}},
 		{name: "findByKeySQL", sql: findByKeySQL, args: []any{o, hash, digest[:]}},
 		{name: "replaySQL", sql: replaySQL, args: []any{o, failed, fresh, hash, digest[:], []byte("[]"), job.MaxGeneration}},
 		{name: "findSourceSQL", sql: findSourceSQL, args: []any{o, failed, digest[:]}},
 		{name: "cancelSQL", sql: cancelSQL, args: []any{o, pending, hash, job.CancellationByOwner}},
+		{name: "gatheredCancelSQL", sql: gatheredCancelSQL, args: []any{
+			[][]byte{o, o}, []uuid.UUID{pending, cancelled}, [][]byte{hash, hash}, job.CancellationByOwner,
+		}},
 		{name: "findCancelledSQL", sql: findCancelledSQL, args: []any{o, cancelled, hash}},
 	}
 }

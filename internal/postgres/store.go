@@ -1,7 +1,8 @@
 // Package postgres keeps jobs in PostgreSQL. It implements job.Store and worker.Queue, one verb a file: one SQL statement,
 // one method.
 //
-// Every transition is one conditional statement whose row count is the verdict. When it matched nothing, a second
+// Every transition is one conditional statement whose row count is the verdict. Requests that come at the same time may share it:
+// then each has a row of its own, or none. When it matched nothing, a second
 // statement, with a snapshot of its own, reads why; a common table expression in the same statement would still see the
 // state from before a lock was waited for. Lease and retry decisions use clock_timestamp(), since now() stands still
 // inside a transaction and would let an expired lease pass.

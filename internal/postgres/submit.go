@@ -58,20 +58,7 @@ func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, 
 
 // gatheredSubmit creates the jobs whose keys are free.
 func (s *Store) gatheredSubmit(ctx context.Context, jobs []job.NewJob) ([]placed, error) {
-	var created []placed
-	insert := statement{gatheredSubmitSQL, newJobColumns(jobs)}
-	err := s.call(ctx, "submit", func(ctx context.Context) error {
-		batch := &pgx.Batch{}
-		queue(batch, s.setLockTimeout(), insert).Query(func(rows pgx.Rows) (err error) {
-			created, err = pgx.CollectRows(rows, scanPlaced)
-			return err
-		})
-		return s.pool.SendBatch(ctx, batch).Close()
-	})
-	for _, p := range created {
-		s.notices.publishJob(p.Job)
-	}
-	return created, err
+	return s.writeGathered(ctx, "submit", statement{gatheredSubmitSQL, newJobColumns(jobs)})
 }
 
 // newJobColumns turns jobs into arrays, one for each column.
