@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"fencepost/internal/faultproxy"
 	"fencepost/internal/job"
@@ -52,18 +53,35 @@ type write struct {
 }
 
 var keyedWrites = map[string]write{
-	"submit": {
-		sql:     submitSQL,
+	"gathered submit": {
+		sql:     gatheredSubmitSQL,
 		prepare: func(*world) job.Job { return job.Job{} },
 		call: func(w *world, _ job.Job) (job.Accepted, error) {
 			return w.service.Submit(w.Context(), w.owner, key(w, "k"), batch)
 		},
 		made: "etl_job_records WHERE job_status = 'PENDING'",
 	},
-	"cancel": {
-		sql:       cancelSQL,
+	"submit alone": {
+		sql:     submitSQL,
+		prepare: func(*world) job.Job { return job.Job{} },
+		call: func(w *world, _ job.Job) (job.Accepted, error) {
+			return w.service.Submit(recorded(w.Context()), w.owner, key(w, "k"), batch)
+		},
+		made: "etl_job_records WHERE job_status = 'PENDING'",
+	},
+	"gathered cancel": {
+		sql:       gatheredCancelSQL,
 		prepare:   (*world).submit,
 		call:      func(w *world, j job.Job) (job.Accepted, error) { return w.cancel(j, "k") },
+		made:      "etl_job_records WHERE job_status = 'CANCELLED'",
+		anonymous: true,
+	},
+	"cancel alone": {
+		sql:     cancelSQL,
+		prepare: (*world).submit,
+		call: func(w *world, j job.Job) (job.Accepted, error) {
+			return w.service.Cancel(recorded(w.Context()), w.owner, j.ID.String(), key(w, "k"))
+		},
 		made:      "etl_job_records WHERE job_status = 'CANCELLED'",
 		anonymous: true,
 	},
@@ -73,6 +91,12 @@ var keyedWrites = map[string]write{
 		call:    func(w *world, j job.Job) (job.Accepted, error) { return w.replay(j, "k") },
 		made:    "etl_job_records WHERE replay_source_job_record_id IS NOT NULL",
 	},
+}
+
+// recorded makes calls part of a trace, so that each has a statement of its own.
+func recorded(ctx context.Context) context.Context {
+	ctx, _ = sdktrace.NewTracerProvider().Tracer("test").Start(ctx, "root")
+	return ctx
 }
 
 // forEachWrite runs a test for each write and each step.
