@@ -2,6 +2,7 @@ package migrations_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -14,10 +15,14 @@ import (
 
 // concurrentIndexes are the indexes that versions of their own build concurrently. A build that is interrupted leaves an
 // invalid index, which serves no query and still slows every write; migrating again must replace it.
-var concurrentIndexes = map[int64]string{5: "etl_job_records_lineage_index", 6: "etl_job_records_replay_source_index"}
+var concurrentIndexes = map[int64]string{
+	5: "etl_job_records_lineage_index",
+	6: "etl_job_records_replay_source_index",
+	8: "etl_job_records_status_index",
+}
 
 // lastIndex is the last of these versions.
-const lastIndex = 6
+const lastIndex = 8
 
 func TestIndexBuildWhoseConnectionEndedIsRepairedByMigratingAgain(t *testing.T) {
 	t.Parallel()
@@ -64,14 +69,19 @@ func TestInterruptedIndexBuildDoesNotHinderGoingDown(t *testing.T) {
 // Between the end of a build and the record of its version a crash leaves a valid index of a version that is not there.
 func TestIndexWithoutItsVersionIsReplacedByMigratingAgain(t *testing.T) {
 	t.Parallel()
-	d := newDatabase(t)
-	d.up(lastIndex)
-	d.fill(1, lastIndex)
-	rows, schema := d.rows(), d.schema()
-	d.exec("DELETE FROM goose_db_version WHERE version_id >= 5")
-	d.up(lastIndex)
-	require.Equal(t, rows, d.rows())
-	require.Equal(t, schema, d.schema())
+	for version, index := range concurrentIndexes {
+		t.Run(index, func(t *testing.T) {
+			t.Parallel()
+			d := newDatabase(t)
+			d.up(version)
+			d.fill(1, version)
+			rows, schema := d.rows(), d.schema()
+			d.exec(fmt.Sprint("DELETE FROM goose_db_version WHERE version_id = ", version))
+			d.up(version)
+			require.Equal(t, rows, d.rows())
+			require.Equal(t, schema, d.schema())
+		})
+	}
 }
 
 // buildBehindWriter starts to migrate up and returns when an index build waits for the end of a writer's transaction.

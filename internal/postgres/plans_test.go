@@ -94,6 +94,7 @@ func newPlanner(w *world) *planner {
 	require.NoError(w, err)
 	p := &planner{w, conn}
 	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })
+	p.run("SET jit = off") // as in the pool
 	p.run(idSQL)
 	return p
 }
@@ -199,17 +200,24 @@ type planned struct {
 func reads(owner job.Owner, first, step int) []planned {
 	o, page := owner[:], job.MaxPageSize+1
 	root, leaf, some := rowID(first), rowID(first+99*step), rowID(first+300*step)
-	list := func(before uuid.UUID, filter ...any) []any { return append(append([]any{o}, filter...), before, page) }
+	list := func(unresolved any, more ...any) []any {
+		return append([]any{o, nil, nil, unresolved, uuid.Max, page}, more...)
+	}
+	every := "{PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED}"
+	count := func(parts ...any) []any { return append([]any{o, nil, nil, nil}, parts...) }
 	return []planned{
 		{name: "jobSQL", sql: jobSQL, args: []any{o, some}},
 		{name: "gatheredSQL", sql: gatheredSQL, args: []any{[][]byte{o, o}, []uuid.UUID{some, leaf}}},
 		{name: "jobsSQL", sql: jobsSQL, args: []any{o, []uuid.UUID{some, leaf}}},
-		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, nil)},
-		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{SUCCEEDED}", nil, nil, nil, nil), limit: page},
-		{name: "listSQL", sql: listSQL, args: list(uuid.Max, "{RUNNING}", false, nil, nil, nil), ofOwner: true, limit: page},
-		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, true, nil, nil, nil), ofOwner: true, limit: page},
-		{name: "listSQL", sql: listSQL, args: list(uuid.Max, nil, nil, nil, nil, true), limit: page},
-		{name: "countByStatusSQL", sql: countByStatusSQL, args: []any{o, nil, nil, nil, nil, nil}, ofOwner: true, limit: jobsOfSmall},
+		{name: "listSQL", sql: listSQL, args: list(nil)},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{SUCCEEDED}", "{f,t}"), limit: page},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{RUNNING}", "{f}"), limit: page},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{PENDING,RUNNING,FAILED,CANCELLED}", "{f,t}"), limit: 8 * page},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, every, "{t}"), limit: page},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(true, "{FAILED,CANCELLED}", "{f,t}"), limit: 4 * page},
+		{name: "listPartsSQL", sql: listPartsSQL, args: list(true, "{FAILED}", "{t}"), limit: page},
+		{name: "countByStatusSQL", sql: countByStatusSQL, args: count("{RUNNING}", nil), ofOwner: true, limit: jobsOfSmall},
+		{name: "countByStatusSQL", sql: countByStatusSQL, args: count(every, nil), ofOwner: true, limit: jobsOfSmall},
 		{name: "lineagesSQL", sql: lineagesSQL, args: []any{o, []uuid.UUID{leaf, some}, job.MaxLineageJobs + 1}, limit: 100},
 		{name: "lineageSizesSQL", sql: lineageSizesSQL, args: []any{o, []uuid.UUID{root}}, limit: 100},
 		{name: "ancestriesSQL", sql: ancestriesSQL, args: []any{o, []uuid.UUID{leaf}}, limit: 100},

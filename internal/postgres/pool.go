@@ -18,14 +18,16 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 	config.MaxConns = int32(size) //nolint:gosec // bounded by its flag
 	nameConnection(config.ConnConfig)
 	config.ConnConfig.Tracer = statementTracer{}
-	config.AfterConnect = readIDsAsBytes
+	config.AfterConnect = prepare
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// readIDsAsBytes lets a connection send and receive a UUID as its sixteen bytes. By itself, pgx reads one by way of its text.
-func readIDsAsBytes(_ context.Context, conn *pgx.Conn) error {
+// prepare lets a connection send and receive a UUID as its sixteen bytes; by itself, pgx reads one by way of its text. It also keeps
+// PostgreSQL from compiling statements. That takes half a second, and the planner finds it worthwhile for lists of unresolved jobs,
+// which are read in some milliseconds.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	return nil
+	return conn.PgConn().Exec(ctx, "SET jit = off").Close()
 }
 
 // ParseListen reads the URL of a [Config.Listen].

@@ -34,6 +34,7 @@ var statementNames = map[string]string{
 	jobsSQL:           "jobs",
 	gatheredSQL:       "gathered jobs",
 	listSQL:           "list",
+	listPartsSQL:      "list parts",
 	countByStatusSQL:  "count by status",
 	replaysSQL:        "replays",
 	lineagesSQL:       "lineages",

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+)
+
+// mixed makes jobs in every status, roots and replays, oldest first. Among the replays are some of replays.
+func (w *world) mixed() []job.Job {
+	w.Helper()
+	replayed := func(source job.Job) job.Job {
+		accepted, err := w.replay(source, uuid.NewString())
+		require.NoError(w, err)
+		return accepted.Job
+	}
+	failed := func(j job.Job) job.Job {
+		require.NoError(w, w.store.Fail(w.Context(), w.claim(), job.FailureTarget))
+		return j
+	}
+	cancelled := func(j job.Job) job.Job {
+		_, err := w.cancel(j, "c")
+		require.NoError(w, err)
+		return j
+	}
+	w.family()
+	w.succeeded()
+	root := w.failed()
+	first := failed(replayed(root))
+	w.cancelled()
+	second := cancelled(replayed(first))
+	replayed(second)
+	require.NoError(w, w.store.Execute(w.Context(), w.claim()))
+	failed(replayed(w.cancelled()))
+	replayed(w.failed())
+	w.claim()
+	w.running()
+	replayed(root)
+	w.submit()
+	return w.all()
+}
+
+// all are the owner's jobs, oldest first.
+func (w *world) all() []job.Job {
+	w.Helper()
+	jobs, err := query(w.Context(), w.store, "all", collectJob,
+		"SELECT "+jobColumns+" FROM etl_job_records WHERE principal_scope_hash = $1 ORDER BY job_record_id", w.owner[:])
+	require.NoError(w, err)
+	return jobs
+}
+
+// unresolved tells it as job.Filter does, by looking at all jobs.
+func unresolved(j job.Job, all []job.Job) bool {
+	ended := func(j job.Job) bool { return j.Status == job.StatusFailed || j.Status == job.StatusCancelled }
+	return ended(j) && !slices.ContainsFunc(all, func(d job.Job) bool {
+		return d.Derivation != nil && d.Derivation.SourceID == j.ID && !unresolved(d, all)
+	})
+}
+
+// passes tells whether a job passes a filter. The other jobs are those that its descendants are among.
+func passes(j job.Job, f job.Filter, all []job.Job) bool {
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, j.Status)) &&
+		(f.Replay == nil || *f.Replay == (j.Derivation != nil)) &&
+		(f.Unresolved == nil || *f.Unresolved == unresolved(j, all)) &&
+		(f.CreatedAfter == nil || j.CreatedAt.After(*f.CreatedAfter)) &&
+		(f.CreatedBefore == nil || j.CreatedAt.Before(*f.CreatedBefore))
+}
+
+// filters are all combinations of sets of statuses, the other conditions, and a span of time.
+func filters(after, before time.Time) []job.Filter {
+	yes, no := true, false
+	var all []job.Filter
+	for set := range 1 << len(job.Statuses) {
+		var statuses []job.Status
+		for i, status := range job.Statuses {
+			if set&(1<<i) != 0 {
+				statuses = append(statuses, status)
+			}
+		}
+		for _, replay := range []*bool{nil, &yes, &no} {
+			for _, unresolved := range []*bool{nil, &yes, &no} {
+				all = append(all, job.Filter{Statuses: statuses, Replay: replay, Unresolved: unresolved},
+					job.Filter{Statuses: statuses, Replay: replay, Unresolved: unresolved, CreatedAfter: &after, CreatedBefore: &before})
+			}
+		}
+	}
+	return all
+}
+
+// The ways to read a list, with and without parts, can't be told apart.
+func TestListsAndCountsHoldExactlyWhatPassesTheFilter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	all := w.mixed()
+	newest := slices.Clone(all)
+	slices.Reverse(newest)
+	for _, f := range filters(all[2].CreatedAt, all[len(all)-3].CreatedAt) {
+		want := slices.DeleteFunc(slices.Clone(newest), func(j job.Job) bool { return !passes(j, f, all) })
+		require.Equal(t, ids(want), ids(w.pages(f, 3)), "%+v", f)
+
+		counts, err := w.store.CountByStatus(t.Context(), w.owner, f)
+		require.NoError(t, err)
+		expected := map[job.Status]int{}
+		for _, j := range want {
+			expected[j.Status]++
+		}
+		require.Equal(t, expected, counts, "%+v", f)
+	}
+}
+
+// pages reads a list to its end.
+func (w *world) pages(f job.Filter, limit int) []job.Job {
+	w.Helper()
+	var seen []job.Job
+	page := job.Page{Limit: limit}
+	for {
+		jobs, err := w.store.List(w.Context(), w.owner, f, page)
+		require.NoError(w, err)
+		seen = append(seen, jobs...)
+		if len(jobs) < limit {
+			return seen
+		}
+		page.After.ID = jobs[limit-1].ID
+	}
+}
+
+func TestStatusThatIsAskedForTwiceIsListedAndCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cancelled := w.cancelled()
+	f := job.Filter{Statuses: []job.Status{job.StatusCancelled, job.StatusCancelled}}
+	require.Equal(t, []job.Job{cancelled}, w.pages(f, 10))
+	counts, err := w.store.CountByStatus(t.Context(), w.owner, f)
+	require.NoError(t, err)
+	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, counts)
+}
