@@ -13,12 +13,12 @@ func TestServerLetsGarbageGatherUnlessTheRuntimesVariablesSayOtherwise(t *testin
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
 
-	collectRarely(runtimeVariables("GOGC", "GOMEMLIMIT"), 1<<20)
+	collectRarely(runtimeVariables("GOGC", "GOMEMLIMIT"), 1<<20, 512)
 	require.Equal(t, limit, debug.SetMemoryLimit(-1))
 	require.Equal(t, 100, debug.SetGCPercent(100))
 
-	collectRarely(runtimeVariables(), 1<<20)
-	require.Equal(t, int64(192<<20), debug.SetMemoryLimit(-1))
+	collectRarely(runtimeVariables(), 1<<20, 512)
+	require.Equal(t, int64((96+64+32)<<20), debug.SetMemoryLimit(-1))
 	require.Equal(t, 400, debug.SetGCPercent(100))
 }
 

@@ -56,7 +56,7 @@ func (o *serveOptions) serve(ctx context.Context, sh shell) (err error) {
 	if err := errors.Join(o.listen.check(), checkPool(o.database, o.worker)); err != nil {
 		return err
 	}
-	collectRarely(sh.lookupEnv, o.requests.limits.MaxPayloadBytes)
+	collectRarely(sh.lookupEnv, o.requests.limits.MaxPayloadBytes, o.requests.streams.Total)
 	log := o.log.logger(sh)
 	s, err := o.openSite(ctx, sh, log)
 	if err != nil {
