@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.profile, "profile", "quick", "how large and how long: smoke, quick, full or cliffs")
-	flags.StringVar(&o.only, "only", "", "measure only the operations whose title holds this text")
+	flags.StringVar(&o.only, "only", "", "measure only the operations whose title holds this text, or one of several with commas between them")
 	flags.StringVar(&o.postgresBin, "postgres-bin", "", "directory of the PostgreSQL programs; looked for when empty")
 	flags.StringVar(&o.dataDir, "data", "", "directory under which the data lies; it should be on a real disk")
 	flags.StringVar(&o.reportDir, "report", "reports", "directory of the report")
