@@ -19,10 +19,11 @@ var concurrentIndexes = map[int64]string{
 	5: "etl_job_records_lineage_index",
 	6: "etl_job_records_replay_source_index",
 	8: "etl_job_records_status_index",
+	9: "etl_job_records_pending_owner_index",
 }
 
 // lastIndex is the last of these versions.
-const lastIndex = 8
+const lastIndex = 9
 
 func TestIndexBuildWhoseConnectionEndedIsRepairedByMigratingAgain(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func executeAll(t testing.TB, store *postgres.Store) int {
 
 func TestJobsOfEveryOlderVersionAreServedAfterTheUpgrade(t *testing.T) {
 	t.Parallel()
-	for from, due := range map[int64]int{1: 3, 2: 3, 3: 3, 4: 6, 5: 6, 6: 6, 7: 6} {
+	for from, due := range map[int64]int{1: 3, 2: 3, 3: 3, 4: 6, 5: 6, 6: 6, 7: 6, 8: 6} {
 		t.Run(fmt.Sprint("from version ", from), func(t *testing.T) {
 			t.Parallel()
 			d := newDatabase(t)

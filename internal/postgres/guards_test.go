@@ -184,6 +184,8 @@ func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 	_, failed := w.running()
 	cancelled, claimed := w.submit(), w.submit()
 	w.twins(other)
+	w.mustExec(`UPDATE etl_job_records SET next_attempt_at = clock_timestamp() + interval '1 hour'
+		WHERE principal_scope_hash = $1 AND job_status = 'PENDING'`, other[:]) // so that the claim is of the owner's own job
 	twinRows := func() string {
 		var text string
 		require.NoError(t, w.admin.QueryRow(t.Context(), `SELECT string_agg(r::text, E'\n' ORDER BY job_record_id)

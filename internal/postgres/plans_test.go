@@ -123,6 +123,7 @@ type node struct {
 	Type        string  `json:"Node Type"`
 	Relation    string  `json:"Relation Name"`
 	Rows        float64 `json:"Actual Rows"` // in one loop
+	Removed     float64 `json:"Rows Removed by Filter"`
 	SharedHit   int     `json:"Shared Hit Blocks"`
 	SharedRead  int     `json:"Shared Read Blocks"`
 	TempWritten int     `json:"Temp Written Blocks"`
@@ -130,6 +131,15 @@ type node struct {
 }
 
 func (n node) buffers() int { return n.SharedHit + n.SharedRead + n.TempWritten }
+
+// passedOver is the number of rows that a part of the plan read and had no use for, at most.
+func (n node) passedOver() float64 {
+	most := n.Removed
+	for _, child := range n.Plans {
+		most = max(most, child.passedOver())
+	}
+	return most
+}
 
 // check refuses a scan of a whole table, and a sort of more rows than the statement may return.
 func (n node) check(limit int) error {
@@ -249,10 +259,12 @@ func writes(owner job.Owner, first, step int) []planned {
 	}
 }
 
-// claims are of a small and of a large batch.
-var claims = []planned{
-	{name: "claimSQL", sql: claimSQL, args: []any{8, leaseID, time.Minute, 5, job.FailureAttemptsExhausted, maxClaimedPayload}},
-	{name: "claimSQL", sql: claimSQL, args: []any{200, leaseID, time.Minute, 5, job.FailureAttemptsExhausted, maxClaimedPayload}},
+// claims are of a small and of a large batch. Each sorts the owners of its turn.
+var claims = []planned{claimOf(8, 16), claimOf(200, 200)}
+
+func claimOf(jobs, owners int) planned {
+	args := []any{jobs, leaseID, time.Minute, 5, job.FailureAttemptsExhausted, maxClaimedPayload}
+	return planned{name: "claimSQL", sql: claimSQL, args: args, limit: owners}
 }
 
 // workerStatements are what a worker runs besides. The job is a running one of the owner's.
@@ -312,18 +324,53 @@ func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
 	}
 }
 
-// The planner cannot know how many jobs a claim will take. Where it supposes a share of the backlog, it reads the whole table
-// once for each claim.
-func TestClaimDoesNotReadTheWholeBacklog(t *testing.T) {
+// The planner cannot know how many jobs a claim will take, nor how many owners wait. Where it supposes a share of the backlog, it
+// reads the whole table once for each claim; where it knows of no backlog, it takes all plans on pending jobs for equally good.
+func TestClaimLooksAtLittleMoreThanItTakes(t *testing.T) {
 	t.Parallel()
-	p := newPlanner(newWorld(t))
-	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
-		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series(1, $2::bigint) AS n`, p.owner[:], fewRows)
-	p.run("VACUUM ANALYZE etl_job_records")
+	for _, owners := range []int{1, 16, 2000} {
+		for _, known := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d owners, known to the planner: %t", owners, known), func(t *testing.T) {
+				t.Parallel()
+				p := newPlanner(newWorld(t))
+				p.fail(fewRows)
+				p.run("VACUUM ANALYZE etl_job_records")
+				p.backlog(owners, fewRows)
+				if known {
+					p.run("VACUUM ANALYZE etl_job_records")
+				}
+				p.requireFrugalClaims()
+			})
+		}
+	}
+}
+
+// fail makes jobs that have failed, ten of each owner.
+func (p *planner) fail(jobs int) {
+	p.Helper()
+	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, record_count,
+			job_status, failure_code)
+		SELECT sha256(int8send(n / 10)), gen_random_uuid(), sha256(int8send(n)), sha256('[]'), 0, 'FAILED', 'etl_target_failure'
+		FROM generate_series(1, $1::bigint) AS n`, jobs)
+}
+
+// backlog makes pending jobs of some owners, those of each among those of the others, and the single one of another owner.
+func (p *planner) backlog(owners, jobs int) {
+	p.Helper()
+	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
+			record_count)
+		SELECT sha256(int8send(-1 - n % $1)), pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0
+		FROM generate_series(1, $2::bigint) AS n`, owners, jobs)
+	p.submit()
+}
+
+func (p *planner) requireFrugalClaims() {
+	p.Helper()
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		for _, st := range claims {
 			plan := p.explain(mode, st)
-			require.NoError(t, plan.check(fewRows), "%s %v, %s", st.name, st.args, mode)
+			require.NoError(p, plan.check(st.limit), "%s %v, %s", st.name, st.args, mode)
+			require.LessOrEqual(p, plan.passedOver(), float64(st.limit), "%s %v, %s", st.name, st.args, mode)
 		}
 	}
 }

