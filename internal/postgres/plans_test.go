@@ -245,8 +245,12 @@ func writes(owner job.Owner, first, step int) []planned {
 	return []planned{
 		{name: "submitSQL", sql: submitSQL, args: []any{o, fresh, hash, digest[:], []byte("[]"), 0}},
 		{name: "gatheredSubmitSQL", sql: gatheredSubmitSQL, limit: 2, args: []any{
-			[][]byte{o, o}, []uuid.UUID{fresh, uuid.Must(uuid.NewV7())}, [][]byte{hash, digest[:]}, [][]byte{digest[:], digest[:]},
-			[][]byte{[]byte("[]"), []byte("[]")}, "{0,0}",
+			[][]byte{o, o},
+			[]uuid.UUID{fresh, uuid.Must(uuid.NewV7())},
+			[][]byte{hash, digest[:]},
+			[][]byte{digest[:], digest[:]},
+			[][]byte{[]byte("[]"), []byte("[]")},
+			"{0,0}",
 		}},
 		{name: "findByKeySQL", sql: findByKeySQL, args: []any{o, hash, digest[:]}},
 		{name: "replaySQL", sql: replaySQL, args: []any{o, failed, fresh, hash, digest[:], []byte("[]"), job.MaxGeneration}},
