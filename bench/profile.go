@@ -41,7 +41,7 @@ func quick() operation.Profile {
 	return operation.Profile{
 		Sizes: []int64{100_000, 1_000_000},
 		Main:  1_000_000,
-		Reads: plan(4, seconds(1), seconds(3)),
+		Reads: plan(6, seconds(1), seconds(3)),
 		Writes: compare.Plan{
 			Passes: 4, Warm: operations(1600), Measured: operations(9600), Latency: seconds(4),
 		},
