@@ -16,14 +16,15 @@ import (
 // concurrentIndexes are the indexes that versions of their own build concurrently. A build that is interrupted leaves an
 // invalid index, which serves no query and still slows every write; migrating again must replace it.
 var concurrentIndexes = map[int64]string{
-	5: "etl_job_records_lineage_index",
-	6: "etl_job_records_replay_source_index",
-	8: "etl_job_records_status_index",
-	9: "etl_job_records_pending_owner_index",
+	5:  "etl_job_records_lineage_index",
+	6:  "etl_job_records_replay_source_index",
+	8:  "etl_job_records_status_index",
+	9:  "etl_job_records_pending_owner_index",
+	10: "etl_job_records_lease_index",
 }
 
 // lastIndex is the last of these versions.
-const lastIndex = 9
+const lastIndex = 10
 
 func TestIndexBuildWhoseConnectionEndedIsRepairedByMigratingAgain(t *testing.T) {
 	t.Parallel()

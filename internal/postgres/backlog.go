@@ -15,9 +15,9 @@ SELECT
 	(SELECT count(*) FROM (
 		SELECT FROM etl_job_records WHERE job_status = 'PENDING' ORDER BY next_attempt_at LIMIT $1) AS pending),
 	(SELECT count(*) FROM (
-		SELECT FROM etl_job_records WHERE job_status = 'RUNNING' ORDER BY lease_expires_at LIMIT $1) AS running),
+		SELECT FROM etl_job_records WHERE lease_owner_id IS NOT NULL ORDER BY lease_expires_at LIMIT $1) AS running),
 	(SELECT count(*) FROM (
-		SELECT FROM etl_job_records WHERE job_status = 'RUNNING' AND lease_expires_at <= now()
+		SELECT FROM etl_job_records WHERE lease_owner_id IS NOT NULL AND lease_expires_at <= now()
 		ORDER BY lease_expires_at LIMIT $1) AS expired),
 	greatest(now() - (SELECT min(next_attempt_at) FROM etl_job_records WHERE job_status = 'PENDING'), interval '0')`
 

@@ -53,7 +53,7 @@ room AS MATERIALIZED (
 	SELECT $1 - count(*) AS jobs
 	FROM (
 		SELECT FROM etl_job_records
-		WHERE job_status = 'RUNNING' AND lease_expires_at <= (SELECT at FROM moment)
+		WHERE lease_owner_id IS NOT NULL AND lease_expires_at <= (SELECT at FROM moment)
 		ORDER BY lease_expires_at
 		LIMIT (SELECT ($1::bigint + (random() < 0.5)::int) / 2)
 	) AS expired
@@ -84,7 +84,7 @@ pending AS (SELECT * FROM shared UNION ALL SELECT * FROM oldest),
 expired AS MATERIALIZED (
 	SELECT principal_scope_hash, job_record_id, lease_expires_at AS due_at
 	FROM etl_job_records
-	WHERE job_status = 'RUNNING' AND lease_expires_at <= (SELECT at FROM moment)
+	WHERE lease_owner_id IS NOT NULL AND lease_expires_at <= (SELECT at FROM moment)
 	ORDER BY lease_expires_at
 	LIMIT (SELECT $1 - count(*) FROM pending)
 	FOR UPDATE SKIP LOCKED

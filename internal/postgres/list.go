@@ -51,7 +51,7 @@ FROM unnest($7::text[]) AS wanted (status)
 CROSS JOIN unnest($8::boolean[]) AS kind (is_replay)
 CROSS JOIN LATERAL (
 	SELECT ` + jobColumns + filterSQL + `
-	AND job_status = wanted.status
+	AND job_status = wanted.status COLLATE "C"
 	AND (replay_root_job_record_id IS NOT NULL) = kind.is_replay
 	AND job_record_id < $5
 	ORDER BY job_record_id DESC
@@ -62,7 +62,7 @@ LIMIT $6`
 
 // countByStatusSQL has to count one job after the other. Without the conditions that are null it reads only the index.
 const countByStatusSQL = `SELECT job_status, count(*)` + filterSQL + `
-	AND job_status = ANY ($5)
+	AND job_status = ANY ($5 COLLATE "C")
 	AND ($6::boolean IS NULL OR (replay_root_job_record_id IS NOT NULL) = $6)
 GROUP BY job_status`
 

@@ -122,6 +122,7 @@ func (p *planner) seed(from, to int) {
 type node struct {
 	Type        string  `json:"Node Type"`
 	Relation    string  `json:"Relation Name"`
+	Index       string  `json:"Index Name"`
 	Rows        float64 `json:"Actual Rows"` // in one loop
 	Removed     float64 `json:"Rows Removed by Filter"`
 	SharedHit   int     `json:"Shared Hit Blocks"`
@@ -377,6 +378,48 @@ func (p *planner) requireFrugalClaims() {
 			require.LessOrEqual(p, plan.passedOver(), float64(st.limit), "%s %v, %s", st.name, st.args, mode)
 		}
 	}
+}
+
+// Statistics that know of no running job make an index by status look as good as the key. But it holds every job that was running since
+// the last vacuum, and grows with what the workers do.
+func TestOneJobIsLookedUpByItsKeyWhateverTheStatisticsSay(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(newWorld(t))
+	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
+		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series(1, $2::bigint) AS n`, p.owner[:], fewRows)
+	p.run("VACUUM ANALYZE etl_job_records")
+	o, id, hash := p.owner[:], rowID(1), bytes.Repeat([]byte{1}, 32)
+	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', lease_claim_id = $1, lease_owner_id = $1, lease_expires_at = 'infinity'
+		WHERE job_record_id = $2`, leaseID, id)
+	ofOne := []planned{
+		{name: "cancelSQL", sql: cancelSQL, args: []any{o, id, hash, job.CancellationByOwner}},
+		{name: "gatheredCancelSQL", sql: gatheredCancelSQL, args: []any{
+			[][]byte{o, o}, []uuid.UUID{id, rowID(2)}, [][]byte{hash, hash}, job.CancellationByOwner,
+		}},
+	}
+	for _, st := range workerStatements(p.owner, id) {
+		if st.name != "backlogSQL" {
+			ofOne = append(ofOne, st)
+		}
+	}
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		for _, st := range ofOne {
+			require.Equal(t, []string{"etl_job_records_primary_key"}, p.explain(mode, st).indexes(), "%s, %s", st.name, mode)
+		}
+	}
+}
+
+// indexes are those that a plan uses, each once.
+func (n node) indexes() []string {
+	var all []string
+	if n.Index != "" {
+		all = append(all, n.Index)
+	}
+	for _, child := range n.Plans {
+		all = append(all, child.indexes()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // notPlanned are constants that are no statements on jobs, or only a part of one.
