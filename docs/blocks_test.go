@@ -56,12 +56,12 @@ var notRun = map[string]string{
 	"FENCEPOST_TEST_POSTGRES_BIN=$(scripts/postgres18.sh) go test ./internal/postgres/... ./migrations/...": "is a step of .ci/run",
 	"FENCEPOST_TEST_SCREENSHOTS=$PWD/docs/images go test -run Browser ./internal/webui":                     "takes the pictures anew, which are committed",
 	"go test -run '^$' -bench . -benchmem ./graph":                                                          "measures for minutes",
-	"cd bench && go run .":                               "measures for minutes",
-	"make bench-go":                                      "measures for a minute; the last of its targets is a step of .ci/run",
-	"make run      # a server with a private PostgreSQL": "runs all tests",
-	"go test ./internal/postgres -run TestCancelling":    "runs tests that run anyway",
-	"make test-pgbouncer":                                "is a step of .ci/run",
-	"make test-containers":                               "needs Docker",
+	"cd bench && go run .": "measures for minutes",
+	"make bench-go":        "measures for a minute; the last of its targets is a step of .ci/run",
+	"make run      # a server with a private PostgreSQL":                             "runs all tests",
+	"go test ./internal/postgres -run TestCancelling":                                "runs tests that run anyway",
+	"make test-pgbouncer":                                                            "is a step of .ci/run",
+	"make test-containers":                                                           "needs Docker",
 	"export FENCEPOST_LISTEN_URL=postgres://fencepost@db.example.com:5432/fencepost": "needs PgBouncer: scripts/test-pgbouncer.sh runs the program behind it",
 }
 
