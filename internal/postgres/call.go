@@ -142,6 +142,24 @@ func (s *Store) write(ctx context.Context, read func(pgx.Row) error, statements 
 	return s.pool.SendBatch(ctx, batch).Close()
 }
 
+// queryUnder sends one statement under a setting, in one round trip and one implicit transaction, and collects its rows.
+func queryUnder[T any](
+	ctx context.Context, s *Store, verb string, collect pgx.RowToFunc[T], under, st statement,
+) (rows []T, err error) {
+	err = s.call(ctx, verb, func(ctx context.Context) error {
+		batch := &pgx.Batch{}
+		queue(batch, under, st).Query(func(result pgx.Rows) (err error) {
+			rows, err = pgx.CollectRows(result, collect)
+			return err
+		})
+		return s.pool.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
 // queue adds statements to a batch and returns the last one, to be given a reader.
 func queue(batch *pgx.Batch, statements ...statement) *pgx.QueuedQuery {
 	var last *pgx.QueuedQuery

@@ -114,7 +114,7 @@ const maxClaimedPayload = 16 << 10
 
 // Claim implements worker.Queue.
 func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claimed, error) {
-	leases, err := s.claim(ctx, statement{claimSQL, []any{
+	leases, err := queryUnder(ctx, s, "claim", scanClaim, planOnce, statement{claimSQL, []any{
 		r.Limit, r.WorkerID, r.Duration, r.MaxAttempts, job.FailureAttemptsExhausted, maxClaimedPayload,
 	}})
 	var claimed worker.Claimed
@@ -132,19 +132,6 @@ func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claime
 
 // planOnce keeps PostgreSQL from planning a statement anew for its arguments, until the end of the transaction.
 var planOnce = statement{setConfig, []any{"plan_cache_mode", "force_generic_plan"}}
-
-// claim sends the statement in one round trip with the setting that spares its planning.
-func (s *Store) claim(ctx context.Context, st statement) (leases []worker.Lease, err error) {
-	err = s.call(ctx, "claim", func(ctx context.Context) error {
-		batch := &pgx.Batch{}
-		queue(batch, planOnce, st).Query(func(rows pgx.Rows) (err error) {
-			leases, err = pgx.CollectRows(rows, scanClaim)
-			return err
-		})
-		return s.pool.SendBatch(ctx, batch).Close()
-	})
-	return leases, err
-}
 
 // scanClaim reads a lease. One without a claim id stands for a job that was failed instead.
 func scanClaim(row pgx.CollectableRow) (worker.Lease, error) {

@@ -324,6 +324,15 @@ type keySpy struct {
 	newJob job.NewJob
 }
 
+// newJob is the row that the core would send for a submission.
+func (w *world) newJob(keyText string, payload []byte) job.NewJob {
+	w.Helper()
+	spy := &keySpy{}
+	_, err := job.NewService(spy, w.service.Limits(), w.counter).Submit(w.Context(), w.owner, key(w, keyText), payload)
+	require.ErrorIs(w, err, errSpied)
+	return spy.newJob
+}
+
 func (s *keySpy) Cancel(_ context.Context, _ job.Owner, _ uuid.UUID, hash job.Hash) (job.CancelResult, error) {
 	s.hash = hash
 	return job.CancelResult{}, errSpied

@@ -101,23 +101,11 @@ func scanPlaced(row pgx.CollectableRow) (p placed, err error) {
 	return p, err
 }
 
-// writeGathered sends the statement of gathered writes under the lock timeout, in one round trip and one implicit transaction. The
-// jobs that it returns have changed.
+// writeGathered sends the statement of gathered writes under the lock timeout. The jobs that it returns have changed.
 func (s *Store) writeGathered(ctx context.Context, verb string, st statement) ([]placed, error) {
-	var changed []placed
-	err := s.call(ctx, verb, func(ctx context.Context) error {
-		batch := &pgx.Batch{}
-		queue(batch, s.setLockTimeout(), st).Query(func(rows pgx.Rows) (err error) {
-			changed, err = pgx.CollectRows(rows, scanPlaced)
-			return err
-		})
-		return s.pool.SendBatch(ctx, batch).Close()
-	})
-	if err != nil {
-		return nil, err
-	}
+	changed, err := queryUnder(ctx, s, verb, scanPlaced, s.setLockTimeout(), st)
 	for _, p := range changed {
 		s.notices.publishJob(p.Job)
 	}
-	return changed, nil
+	return changed, err
 }

@@ -347,10 +347,7 @@ func TestWritesThatMeetTheLockTimeoutAreInProgress(t *testing.T) {
 	requireProblem(t, job.CodeReplayInProgress, err)
 	require.NoError(t, replaying.Rollback(t.Context()))
 
-	spy := &keySpy{}
-	_, err = job.NewService(spy, w.service.Limits(), w.counter).Submit(t.Context(), w.owner, key(t, "k"), batch)
-	require.ErrorIs(t, err, errSpied)
-	n := spy.newJob
+	n := w.newJob("k", batch)
 	_, err = held.Exec(t.Context(), submitSQL, n.Owner[:], n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, n.Payload.RecordCount)
 	require.NoError(t, err)
 	_, err = w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)

@@ -110,7 +110,6 @@ UNION ALL
 SELECT 'Dead rows', n_dead_tup, 'rows' FROM pg_stat_user_tables WHERE relname = 'etl_job_records'`
 
 // note adds a point to the curve of each size.
-
 func (l *life) note(ctx context.Context) error {
 	rows, err := l.pool.Query(ctx, sizesSQL, float64(l.submitted))
 	if err != nil {
