@@ -29,7 +29,8 @@ func smoke() operation.Profile {
 		Writes: compare.Plan{
 			Passes: 2, Warm: operations(320), Measured: operations(1600), Latency: seconds(1),
 		},
-		WorkerJobs: 1000, WorkerPasses: 2, Timed: 40,
+		Workers: jobs(2, 1000),
+		Timed:   40,
 		Cliffs: operation.Cliffs{
 			OwnerJobs: 50_000, Backlog: 20_000, Expired: 40_000, Flood: 40_000, Probes: 20, Streams: 500, Lives: 20_000,
 		},
@@ -45,7 +46,8 @@ func quick() operation.Profile {
 		Writes: compare.Plan{
 			Passes: 4, Warm: operations(1600), Measured: operations(9600), Latency: seconds(4),
 		},
-		WorkerJobs: 12_000, WorkerPasses: 4, Timed: 400,
+		Workers: jobs(4, 12_000),
+		Timed:   400,
 	}
 }
 
@@ -57,13 +59,11 @@ func full() operation.Profile {
 	return p
 }
 
-// cliffsOnly looks for cliffs in some twenty minutes.
+// cliffsOnly looks for cliffs in some twenty minutes, and measures nothing else that quick does.
 func cliffsOnly() operation.Profile {
-	return operation.Profile{
-		Reads:      plan(4, seconds(1), seconds(3)),
-		WorkerJobs: 12_000, WorkerPasses: 4, Timed: 400,
-		Cliffs: extremes(),
-	}
+	p := quick()
+	p.Sizes, p.Reads.Passes, p.Cliffs = nil, 4, extremes()
+	return p
 }
 
 // extremes are those of docs/performance.md.
@@ -76,6 +76,11 @@ func extremes() operation.Cliffs {
 // plan is that of a read, with a latency run as long as a block.
 func plan(passes int, warm, measured load.Bound) compare.Plan {
 	return compare.Plan{Passes: passes, Warm: warm, Measured: measured, Latency: measured}
+}
+
+// jobs is the plan of workers, with a number of jobs in each block.
+func jobs(passes int, n int64) compare.Plan {
+	return compare.Plan{Passes: passes, Measured: load.Bound{Ops: n}}
 }
 
 func seconds(n int) load.Bound { return load.Bound{Duration: time.Duration(n) * time.Second} }

@@ -36,6 +36,9 @@ var allOperations = []operation.Operation{
 // curves are measured as well when the profile asks for plots.
 var curves = []operation.Operation{
 	operation.Buffers{},
+	operation.CancelGrowth,
+	operation.SubmitGrowth,
+	operation.ExecutionGrowth,
 	operation.Shapes{},
 	operation.Owners{},
 	operation.Payloads{},

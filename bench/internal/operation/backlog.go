@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/bench/internal/compare"
-	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/seed"
 	"fencepost/bench/internal/target"
 )
@@ -43,5 +42,5 @@ func (e *Env) standing(
 	}
 	goal.Over, goal.Under = flood.Label, few.Label
 	c := compare.Comparison{Name: title, Targets: []compare.Target{few, flood}, Goals: []compare.Goal{goal}}
-	return c.Run(ctx, compare.Plan{Passes: e.WorkerPasses, Measured: load.Bound{Ops: e.WorkerJobs}}, e.Cluster.Checkpoint)
+	return c.Run(ctx, e.Workers, e.Cluster.Checkpoint)
 }

@@ -35,7 +35,7 @@ func (o Cancel) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		return compare.Result{}, err
 	}
 	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
-		floor, fuelled(db, rest(db, restCancel)), fuelled(db, graphql(db, graphqlCancel)),
+		floor, cancelThroughREST(db), fuelled(db, graphql(db, graphqlCancel)),
 	}, fuelledAll(db, peer)...)}
 	c.Goals = e.goals(
 		compare.Goal{Name: "REST cancel / floor", Over: restName, Under: target.FloorName, Must: 0.55, Aim: 0.75},
@@ -44,6 +44,8 @@ func (o Cancel) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	)
 	return c.Run(ctx, e.Writes, e.Cluster.Checkpoint)
 }
+
+func cancelThroughREST(db *Database) *target.HTTP { return fuelled(db, rest(db, restCancel)) }
 
 // fuelled lets a target use up pending jobs.
 func fuelled(db *Database, t *target.HTTP) *target.HTTP {

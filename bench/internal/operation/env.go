@@ -21,11 +21,9 @@ type Profile struct {
 	Sizes []int64
 	// Main is the one of them that operations are compared at.
 	Main int64
-	// Reads and Writes are the plans of comparisons: a read's block has a duration, a write's a number of operations.
-	Reads, Writes compare.Plan
-	// WorkerJobs is the number of jobs in a block of workers, and WorkerPasses the number of blocks.
-	WorkerJobs   int64
-	WorkerPasses int
+	// Reads, Writes and Workers are the plans of comparisons: a read's block has a duration, a write's a number of operations, and
+	// a worker's a number of jobs, without a warm-up.
+	Reads, Writes, Workers compare.Plan
 	// Timed is how many operations a measured time is taken from.
 	Timed int64
 	// Plots asks for the curves of growth.

@@ -8,12 +8,14 @@ import (
 	"fencepost/bench/internal/target"
 )
 
-// Growth reads one thing from databases of different sizes, through REST.
+// Growth does one thing on databases of different sizes: through REST, or by a worker.
 type Growth struct {
-	// Of is what is read.
+	// Of is what is done.
 	Of string
-	// Read makes the target on one of the databases.
-	Read func(ctx context.Context, db *Database) (*target.HTTP, error)
+	// Target makes the target on one of the databases.
+	Target func(ctx context.Context, e *Env, db *Database) (compare.Target, error)
+	// Plan is the one of the profile's that is followed, except for the latency.
+	Plan func(Profile) compare.Plan
 	// Must and Aim bound the rate at the most rows over that at the fewest, or at the second most when FromMiddle is set.
 	Must, Aim  float64
 	FromMiddle bool
@@ -21,13 +23,37 @@ type Growth struct {
 
 // The reads whose growth is bounded.
 var (
-	JobGrowth     = Growth{Of: "job by id", Read: infallible(restJob), Must: 0.5, Aim: 0.8}
-	LineageGrowth = Growth{Of: "lineage of 100 jobs", Read: infallible(restLineage), Must: 0.5, Aim: 0.8}
-	ListGrowth    = Growth{Of: "list of 50 jobs", Read: restList, Must: 0.35, Aim: 0.8, FromMiddle: true}
+	JobGrowth     = Growth{Of: "job by id", Target: through(restJob), Plan: reads, Must: 0.5, Aim: 0.8}
+	LineageGrowth = Growth{Of: "lineage of 100 jobs", Target: through(restLineage), Plan: reads, Must: 0.5, Aim: 0.8}
+	ListGrowth    = Growth{Of: "list of 50 jobs", Target: listThroughREST, Plan: reads, Must: 0.35, Aim: 0.8, FromMiddle: true}
 )
 
-func infallible(read func(*Database) *target.HTTP) func(context.Context, *Database) (*target.HTTP, error) {
-	return func(_ context.Context, db *Database) (*target.HTTP, error) { return read(db), nil }
+// The writes. PostgreSQL alone kept 0.46 of its rate of cancellations in a trial, so no more than that must be kept.
+var (
+	CancelGrowth    = Growth{Of: "cancel", Target: through(cancelThroughREST), Plan: writes, Must: 0.45, Aim: 0.8}
+	SubmitGrowth    = Growth{Of: "submit", Target: through(submitThroughREST), Plan: writes, Must: 0.45, Aim: 0.8}
+	ExecutionGrowth = Growth{Of: "execution", Target: workerBeside, Plan: workers, Must: 0.45, Aim: 0.8}
+)
+
+func reads(p Profile) compare.Plan   { return p.Reads }
+func writes(p Profile) compare.Plan  { return p.Writes }
+func workers(p Profile) compare.Plan { return p.Workers }
+
+func through(door func(*Database) *target.HTTP) func(context.Context, *Env, *Database) (compare.Target, error) {
+	return func(_ context.Context, _ *Env, db *Database) (compare.Target, error) { return door(db), nil }
+}
+
+func listThroughREST(ctx context.Context, _ *Env, db *Database) (compare.Target, error) {
+	return restList(ctx, db)
+}
+
+// workerBeside makes a worker whose jobs are beside those that are there. What they load and the ledger are in tables of their
+// own, which begin empty at every size.
+func workerBeside(ctx context.Context, e *Env, db *Database) (compare.Target, error) {
+	pool, err := e.pool(ctx, db.URL)
+	return &target.Worker{
+		Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: db.URL, Pool: pool, Beside: db.Fuel,
+	}, err
 }
 
 // Title implements Operation.
@@ -41,34 +67,45 @@ func (g Growth) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		if err != nil {
 			return compare.Result{}, err
 		}
-		t, err := g.Read(ctx, db)
+		t, err := g.Target(ctx, e, db)
 		if err != nil {
 			return compare.Result{}, err
 		}
-		t.Label = atSize(rows)
-		c.Targets = append(c.Targets, t)
+		c.Targets = append(c.Targets, sized{t, rows})
 	}
-	from, to := e.Sizes[0], e.Sizes[len(e.Sizes)-1]
-	if g.FromMiddle {
-		from = e.Sizes[len(e.Sizes)-2]
-	}
-	c.Goals = []compare.Goal{{
-		Name: fmt.Sprintf("%s rate at %s rows / at %s", g.Of, name(to), name(from)),
-		Over: atSize(to), Under: atSize(from), Must: g.Must, Aim: g.Aim,
-	}}
-	plan := e.Reads
+	c.Goals = []compare.Goal{g.goal(c.Targets, e.Sizes)}
+	plan := g.Plan(e.Profile)
 	plan.Latency = noLatency
 	r, err := c.Run(ctx, plan, e.Cluster.Checkpoint)
-	r.Curves = append(r.Curves, rateCurve(r, g.Of, e.Sizes))
+	r.Curves = append(r.Curves, g.rates(r, c.Targets, e.Sizes))
 	return r, err
 }
 
-func atSize(rows int64) string { return "REST at " + name(rows) + " rows" }
+// sized is a target that is called by the rows of its database, too.
+type sized struct {
+	compare.Target
 
-func rateCurve(r compare.Result, of string, sizes []int64) compare.Curve {
-	curve := compare.Curve{Name: "Rate of " + of + " by rows", X: "rows", Y: "a second"}
-	for _, rows := range sizes {
-		curve.Add(float64(rows), r.Rates[atSize(rows)].Median)
+	rows int64
+}
+
+// Name implements compare.Target.
+func (s sized) Name() string { return fmt.Sprintf("%s at %s rows", s.Target.Name(), name(s.rows)) }
+
+func (g Growth) goal(targets []compare.Target, sizes []int64) compare.Goal {
+	from, to := 0, len(sizes)-1
+	if g.FromMiddle {
+		from = to - 1
+	}
+	return compare.Goal{
+		Name: fmt.Sprintf("%s rate at %s rows / at %s", g.Of, name(sizes[to]), name(sizes[from])),
+		Over: targets[to].Name(), Under: targets[from].Name(), Must: g.Must, Aim: g.Aim,
+	}
+}
+
+func (g Growth) rates(r compare.Result, targets []compare.Target, sizes []int64) compare.Curve {
+	curve := compare.Curve{Name: "Rate of " + g.Of + " by rows", X: "rows", Y: "a second"}
+	for i, rows := range sizes {
+		curve.Add(float64(rows), r.Rates[targets[i].Name()].Median)
 	}
 	return curve
 }

@@ -57,7 +57,7 @@ func (o CancelRunning) Measure(ctx context.Context, e *Env) (r compare.Result, e
 	if err != nil {
 		return r, err
 	}
-	backlog := backlogFactor * e.WorkerJobs
+	backlog := backlogFactor * e.Workers.Measured.Ops
 	first, err := db.Fuel.Pending(ctx, backlog)
 	if err != nil {
 		return r, err

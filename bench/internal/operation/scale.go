@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"fencepost/bench/internal/compare"
-	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/target"
 )
 
@@ -48,13 +47,13 @@ func (o Scale) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 }
 
 func addRate(ctx context.Context, e *Env, to *compare.Curve, x int, w *target.Worker) error {
-	if err := w.Prepare(ctx, e.WorkerJobs); err != nil {
+	if err := w.Prepare(ctx, e.Workers.Measured.Ops); err != nil {
 		return err
 	}
 	if err := e.Cluster.Checkpoint(ctx); err != nil {
 		return err
 	}
-	sample, err := w.Run(ctx, load.Bound{Ops: e.WorkerJobs})
+	sample, err := w.Run(ctx, e.Workers.Measured)
 	if err == nil && sample.Misses > 0 {
 		err = errors.New(sample.FirstError)
 	}

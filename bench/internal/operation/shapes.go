@@ -59,8 +59,11 @@ func (s shape) measure(ctx context.Context, e *Env, db *Database) ([]compare.Cur
 		if err != nil {
 			return nil, err
 		}
-		touched, err := e.averageBuffers(ctx, db,
-			func() (int, int64) { return 0, root + size }, summaryStatement, pageStatement)
+		leaf := explained{
+			pick:       func(context.Context, *Database) (int, int64, error) { return 0, root + size, nil },
+			statements: []statement{summaryStatement, pageStatement},
+		}
+		touched, err := leaf.average(ctx, e, db)
 		if err != nil {
 			return nil, err
 		}

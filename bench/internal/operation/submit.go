@@ -18,7 +18,7 @@ func (Submit) Title() string { return "submit" }
 
 var submitStatement = statement{"submitSQL", func(owner, id string) []string {
 	payload := "'" + seed.Payload + "'::bytea"
-	return []string{owner, id, "sha256(int8send(:row))", "sha256(" + payload + ")", payload, fmt.Sprint(seed.RecordCount)}
+	return []string{owner, id, "sha256(uuid_send(" + id + "))", "sha256(" + payload + ")", payload, fmt.Sprint(seed.RecordCount)}
 }}
 
 // Measure implements Operation.
@@ -27,21 +27,24 @@ func (o Submit) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	reserve := func(_ context.Context, ops int64) (int64, error) { return db.Fuel.Reserve(ops), nil }
-	pending := func(ctx context.Context, first, ops int64) (int64, error) {
+	made := func(ctx context.Context, first, ops int64) (int64, error) {
 		return db.Fuel.Count(ctx, first, ops, job.StatusPending)
 	}
 	floor := &target.Pgbench{
 		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: ":next",
-		Statements: e.sql(submitStatement), Fuel: reserve, Done: pending,
+		Statements: e.sql(submitStatement), Fuel: reserved(db), Done: made,
 	}
-	throughREST := rest(db, restSubmit)
-	throughREST.Fuel = reserve
 	c := compare.Comparison{
-		Name: o.Title(), Targets: []compare.Target{floor, throughREST},
+		Name: o.Title(), Targets: []compare.Target{floor, submitThroughREST(db)},
 		Goals: []compare.Goal{{Name: "REST submit / floor", Over: restName, Under: target.FloorName, Must: 0.50, Aim: 0.65}},
 	}
 	return c.Run(ctx, e.Writes, e.Cluster.Checkpoint)
+}
+
+func submitThroughREST(db *Database) *target.HTTP {
+	t := rest(db, restSubmit)
+	t.Fuel = reserved(db)
+	return t
 }
 
 func restSubmit(row int64) target.Request {

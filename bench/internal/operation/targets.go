@@ -43,6 +43,16 @@ func (e *Env) readFloor(db *Database, row string, statements ...statement) compa
 	return &target.Pgbench{Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
 }
 
+// fuel makes the rows that so many operations use up, and returns the number of the first.
+type fuel func(ctx context.Context, ops int64) (first int64, err error)
+
+// A cancellation uses up a pending job, a success a running one, and a submission the mere number of a row.
+func pending(db *Database) fuel { return db.Fuel.Pending }
+func running(db *Database) fuel { return db.Fuel.Running }
+func reserved(db *Database) fuel {
+	return func(_ context.Context, ops int64) (int64, error) { return db.Fuel.Reserve(ops), nil }
+}
+
 // cancelled counts the jobs of a range of fuel that are cancelled.
 func cancelled(db *Database) func(ctx context.Context, first, ops int64) (int64, error) {
 	return func(ctx context.Context, first, ops int64) (int64, error) {

@@ -2,12 +2,13 @@ package operation
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/bench/internal/compare"
-	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/target"
+	"fencepost/internal/job"
 )
 
 // WorkerRate runs jobs of three records.
@@ -15,6 +16,19 @@ type WorkerRate struct{}
 
 // Title implements Operation.
 func (WorkerRate) Title() string { return "worker" }
+
+// The statements that take jobs and end one. A lease that succeeds is one of [seed.Fuel.Running].
+var (
+	claimStatement = statement{"claimSQL", func(_, _ string) []string {
+		return []string{
+			fmt.Sprint(claimedAtOnce), "gen_random_uuid()", "interval '1 minute'", "5", "'" + string(job.FailureAttemptsExhausted) + "'", "16384",
+		}
+	}}
+	succeedStatement = statement{"succeedSQL", func(owner, id string) []string { return []string{owner, id, id} }}
+)
+
+// claimedAtOnce is how many jobs a worker at rest claims, with as many executors as it has by default.
+const claimedAtOnce = 32
 
 // Measure implements Operation.
 func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error) {
@@ -34,8 +48,7 @@ func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error)
 			Over: target.WorkerName, Under: target.RiverName, Must: 1.5, Aim: 2.5,
 		}}
 	}
-	plan := compare.Plan{Passes: e.WorkerPasses, Measured: load.Bound{Ops: e.WorkerJobs}}
-	return c.Run(ctx, plan, e.Cluster.Checkpoint)
+	return c.Run(ctx, e.Workers, e.Cluster.Checkpoint)
 }
 
 // worker makes a worker on a database of its own.

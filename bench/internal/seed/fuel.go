@@ -63,6 +63,40 @@ func (f *Fuel) PendingSince(
 	return first, nil
 }
 
+// leaseSQL makes rows $2 to $3 of the owners $1 RUNNING, each under a claim that has the id of its job.
+const leaseSQL = `
+UPDATE etl_job_records
+SET job_status = 'RUNNING', attempt_count = 1, updated_at = clock_timestamp(),
+	lease_claim_id = job_record_id, lease_owner_id = job_record_id, lease_expires_at = clock_timestamp() + interval '1 hour'
+WHERE principal_scope_hash = ANY ($1) AND job_record_id BETWEEN $2 AND $3`
+
+// Running makes count jobs with leases of an hour, whose claims have the ids of the jobs, and returns the number of the first.
+func (f *Fuel) Running(ctx context.Context, count int64) (first int64, err error) {
+	conn, err := pgx.Connect(ctx, f.databaseURL)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(ctx)
+	if first, err = f.Pending(ctx, count); err != nil {
+		return 0, err
+	}
+	if _, err := conn.Exec(ctx, leaseSQL, owners(), ID(first), ID(first+count-1)); err != nil {
+		return 0, fmt.Errorf("lease jobs: %w", err)
+	}
+	return first, nil
+}
+
+// Burn removes the jobs that are not at their end, and what was left of them and others in the indexes.
+func (f *Fuel) Burn(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, f.databaseURL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return exec(ctx, conn,
+		"DELETE FROM etl_job_records WHERE request_payload IS NOT NULL", "VACUUM (INDEX_CLEANUP ON) etl_job_records")
+}
+
 // Count counts the rows of a range that are in a status.
 func (f *Fuel) Count(ctx context.Context, first, count int64, status job.Status) (n int64, err error) {
 	conn, err := pgx.Connect(ctx, f.databaseURL)

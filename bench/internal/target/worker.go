@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -19,13 +20,13 @@ type Worker struct {
 	Flags     []string
 	// Processes is how many run beside each other; 0 means one.
 	Processes int
-	// DatabaseURL names a migrated database that nothing else uses, and Pool is one on it.
+	// DatabaseURL names a migrated database that nothing else changes meanwhile, and Pool is one on it.
 	DatabaseURL string
 	Pool        *pgxpool.Pool
 	// Standing tells that the jobs are there already, more than all blocks need.
 	Standing bool
-
-	fuel *seed.Fuel
+	// Beside makes the jobs in a table whose other rows stay. Without it, a block begins with an empty table.
+	Beside *seed.Fuel
 }
 
 // WorkerName is what the report calls a worker of Fencepost.
@@ -34,20 +35,28 @@ const WorkerName = "fencepost work"
 // Name implements compare.Target.
 func (w *Worker) Name() string { return cmp.Or(w.Label, WorkerName) }
 
-// Prepare implements compare.Target: it leaves ops pending jobs in the database, and nothing else. Standing jobs stay.
+// Prepare implements compare.Target: it leaves ops pending jobs in the database, or the standing ones, and an empty ledger.
 func (w *Worker) Prepare(ctx context.Context, ops int64) error {
 	if w.Standing {
 		return ledger{w.Pool}.clear(ctx)
 	}
-	if err := (ledger{w.Pool}).clear(ctx, "etl_job_records"); err != nil {
+	fuel, err := w.clear(ctx)
+	if err != nil {
 		return err
 	}
-	w.fuel = seed.NewFuel(w.DatabaseURL)
-	if _, err := w.fuel.Pending(ctx, ops); err != nil {
+	if _, err := fuel.Pending(ctx, ops); err != nil {
 		return err
 	}
-	_, err := w.Pool.Exec(ctx, "ANALYZE etl_job_records")
+	_, err = w.Pool.Exec(ctx, "ANALYZE etl_job_records")
 	return err
+}
+
+// clear leaves no job to execute, and returns what makes new ones.
+func (w *Worker) clear(ctx context.Context) (*seed.Fuel, error) {
+	if w.Beside != nil {
+		return w.Beside, errors.Join(ledger{w.Pool}.clear(ctx), w.Beside.Burn(ctx))
+	}
+	return seed.NewFuel(w.DatabaseURL), ledger{w.Pool}.clear(ctx, "etl_job_records")
 }
 
 // Run implements compare.Target.
