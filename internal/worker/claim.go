@@ -5,31 +5,50 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fencepost/internal/job"
 )
 
-// claimOnce claims no more jobs than can start at once, since a lease runs out while its job waits, and starts them. After a
-// full batch it returns at once; otherwise it pauses for the poll interval, a notice, or the end of an execution.
+// claimOnce claims no more jobs than can start at once, since a lease runs out while its job waits. After a full batch it
+// returns at once; otherwise it pauses for the poll interval, a notice, or the end of an execution.
 func (w *Worker) claimOnce(ctx, executions context.Context) {
 	free := w.free()
 	if free == 0 {
 		w.pause(ctx, w.wake)
 		return
 	}
-	claimedAt := time.Now()
-	claimed, err := w.claim(ctx, free)
+	claimed, err := w.claimAndStart(ctx, executions, free)
 	w.logClaim(err)
-	if err != nil {
+	switch {
+	case err != nil:
 		w.pause(ctx, nil)
-		return
+	case claimed < free:
+		w.pause(ctx, w.wake)
+	}
+}
+
+// claimAndStart tells how many jobs it claimed.
+func (w *Worker) claimAndStart(ctx, executions context.Context, limit int) (int, error) {
+	w.remember(make(map[uuid.UUID]struct{}))
+	defer w.remember(nil)
+	claimedAt := time.Now()
+	claimed, err := w.claim(ctx, limit)
+	if err != nil {
+		return 0, err
 	}
 	w.observeClaim(claimed)
 	for _, l := range claimed.Leases {
 		w.start(executions, l, claimedAt.Add(w.cfg.LeaseDuration))
 	}
-	if len(claimed.Leases)+claimed.Exhausted < free {
-		w.pause(ctx, w.wake)
-	}
+	return len(claimed.Leases) + claimed.Exhausted, nil
+}
+
+// remember collects the jobs whose cancellation is told from now on, or no longer does.
+func (w *Worker) remember(cancelled map[uuid.UUID]struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancelled = cancelled
 }
 
 func (w *Worker) free() int {

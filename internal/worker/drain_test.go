@@ -47,25 +47,31 @@ func TestDrainDeadlineLeavesTheJobToItsLeaseWithoutEffects(t *testing.T) {
 	require.Zero(t, b.effects())
 }
 
-// slow is a queue whose claims wait until they may go on.
+// slow is a queue whose claims are answered only when they may go on.
 type slow struct {
 	worker.Queue
-	claiming, goOn chan struct{}
+	claimed, goOn chan struct{}
+}
+
+func newSlow(queue worker.Queue) slow {
+	const claims = 10 // more than any test makes
+	return slow{queue, make(chan struct{}, claims), make(chan struct{})}
 }
 
 func (s slow) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claimed, error) {
-	s.claiming <- struct{}{}
+	claimed, err := s.Queue.Claim(ctx, r)
+	s.claimed <- struct{}{}
 	<-s.goOn
-	return s.Queue.Claim(ctx, r)
+	return claimed, err
 }
 
 func TestDrainRunsTheJobsOfAClaimThatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	id := b.submit()
-	queue := slow{b.store, make(chan struct{}), make(chan struct{})}
+	queue := newSlow(b.store)
 	stop, stopped := b.run(queue)
-	next(t, queue.claiming)
+	next(t, queue.claimed)
 	stop()
 	close(queue.goOn)
 

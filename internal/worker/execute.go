@@ -23,15 +23,23 @@ var terminal = map[Outcome]job.Status{OutcomeSucceeded: job.StatusSucceeded, Out
 func (w *Worker) start(executions context.Context, l Lease, deadline time.Time) {
 	ctx, cancel := context.WithCancelCause(executions)
 	e := &execution{lease: l, cancel: cancel}
-	w.mu.Lock()
-	w.running[e] = struct{}{}
-	w.mu.Unlock()
+	w.register(e)
 	w.done.Go(func() {
 		defer w.release(e)
 		ctx, expire := context.WithDeadline(ctx, deadline)
 		defer expire()
 		w.run(ctx, l)
 	})
+}
+
+// register takes an executor, and ends the execution at once if its job was cancelled before.
+func (w *Worker) register(e *execution) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running[e] = struct{}{}
+	if _, cancelled := w.cancelled[e.lease.JobID]; cancelled {
+		e.cancel(errCancelled)
+	}
 }
 
 // release frees the executor.

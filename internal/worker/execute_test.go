@@ -159,6 +159,22 @@ func TestCancelNoticeStopsThatExecutionOnly(t *testing.T) {
 	require.Equal(t, 1, b.effects())
 }
 
+func TestCancelNoticeBeforeTheAnswerToTheClaimStopsTheExecution(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	b.closeGate()
+	id := b.submit()
+	queue := newSlow(b.store)
+	b.run(queue)
+	next(t, queue.claimed)
+	b.cancel(id)
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+	close(queue.goOn)
+
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeCancelled)
+	b.observed.expectEnded(t)
+}
+
 func TestCancelNoticeDoesNotStopAVerdict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1)`)

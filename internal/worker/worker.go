@@ -54,7 +54,9 @@ type Worker struct {
 
 	mu      sync.Mutex
 	running map[*execution]struct{}
-	done    sync.WaitGroup
+	// cancelled has the jobs whose cancellation was told during the claim that is under way; it is nil between claims.
+	cancelled map[uuid.UUID]struct{}
+	done      sync.WaitGroup
 }
 
 // New makes a worker with a fresh identity. It does nothing until [Worker.Run].
@@ -107,9 +109,13 @@ func (w *Worker) wakeClaimer() {
 	}
 }
 
+// stop ends the job's execution. While a claim is under way that execution may be about to start, so the job is remembered.
 func (w *Worker) stop(id uuid.UUID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.cancelled != nil {
+		w.cancelled[id] = struct{}{}
+	}
 	for e := range w.running {
 		if e.lease.JobID == id {
 			e.cancel(errCancelled)
