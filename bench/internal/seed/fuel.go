@@ -86,7 +86,7 @@ func (f *Fuel) Running(ctx context.Context, count int64) (first int64, err error
 	return first, nil
 }
 
-// Burn removes the jobs that are not at their end, and what was left of them and others in the indexes.
+// Burn removes the jobs that are not at their end, by the indexes on those, and what was left of them and others in the indexes.
 func (f *Fuel) Burn(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, f.databaseURL)
 	if err != nil {
@@ -94,7 +94,8 @@ func (f *Fuel) Burn(ctx context.Context) error {
 	}
 	defer conn.Close(ctx)
 	return exec(ctx, conn,
-		"DELETE FROM etl_job_records WHERE request_payload IS NOT NULL", "VACUUM (INDEX_CLEANUP ON) etl_job_records")
+		"DELETE FROM etl_job_records WHERE job_status = 'PENDING'", "DELETE FROM etl_job_records WHERE lease_owner_id IS NOT NULL",
+		"VACUUM (INDEX_CLEANUP ON) etl_job_records")
 }
 
 // Count counts the rows of a range that are in a status.
