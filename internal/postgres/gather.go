@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,7 @@ type gathered[C any] struct {
 	err  error
 }
 
-// do carries out one call. Once it is sent, it happens also when its caller gives up.
+// do carries out one call. Once it is sent, it happens also when its caller gives up; one that still waits then never does.
 func (g *gatherer[C]) do(ctx context.Context, call C) ([]job.Job, error) {
 	c := &gathered[C]{call: call, done: make(chan struct{})}
 	g.add(c)
@@ -42,6 +43,7 @@ func (g *gatherer[C]) do(ctx context.Context, call C) ([]job.Job, error) {
 	case <-c.done:
 		return c.jobs, c.err
 	case <-ctx.Done():
+		g.drop(c)
 		return nil, fmt.Errorf("%s: %w", g.verb, ctx.Err())
 	}
 }
@@ -56,6 +58,14 @@ func (g *gatherer[C]) add(c *gathered[C]) {
 	}
 }
 
+// drop forgets a call that is not sent yet, so that what waits is never more than what somebody waits for: behind a database that
+// hangs, clients give up and ask again for as long as it does.
+func (g *gatherer[C]) drop(given *gathered[C]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(c *gathered[C]) bool { return c == given })
+}
+
 // run sends one statement after the other for as long as there are calls.
 func (g *gatherer[C]) run() {
 	for calls := g.take(); len(calls) > 0; calls = g.take() {
@@ -68,8 +78,8 @@ func (g *gatherer[C]) take() []*gathered[C] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.waiting), gatheredAtOnce)
-	calls := g.waiting[:n:n]
-	g.waiting = g.waiting[n:]
+	calls := slices.Clone(g.waiting[:n])
+	g.waiting = slices.Delete(g.waiting, 0, n) // which does not keep their payloads in memory
 	g.running = n > 0
 	return calls
 }

@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
+	"runtime"
 	"testing"
+	"time"
+	"weak"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -71,8 +74,23 @@ func TestReadThatIsGivenUpDoesNotDisturbTheOthers(t *testing.T) {
 	leave()
 	require.ErrorIs(t, (<-first).err, context.Canceled)
 	require.ErrorIs(t, (<-second).err, context.Canceled)
+	require.Equal(t, 1, w.store.reads.count(), "reads that wait for a statement")
 	unlock()
 	require.Equal(t, j, (<-third).value[j.ID])
+}
+
+func TestCallThatIsDoneIsNotKeptInMemory(t *testing.T) {
+	t.Parallel()
+	g := &gatherer[*[1 << 10]byte]{send: func(context.Context, []*[1 << 10]byte) ([]placed, error) { return nil, nil }}
+	payload := new([1 << 10]byte)
+	kept := weak.Make(payload)
+	_, err := g.do(t.Context(), payload)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return kept.Value() == nil
+	}, patience, time.Millisecond)
+	runtime.KeepAlive(g)
 }
 
 func TestFailedStatementFailsEveryReadThatSharesIt(t *testing.T) {

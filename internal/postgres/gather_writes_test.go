@@ -113,8 +113,9 @@ func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 func TestCancellationThatIsGivenUpHappensAndIsNoticed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
 	notices := w.listen()
+	j := w.submit()
+	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 	unlock := w.lockTable()
 	leaving, leave := context.WithCancel(t.Context())
 	call := async(func() (job.CancelResult, error) { return w.store.Cancel(leaving, w.owner, j.ID, job.Hash{1}) })
@@ -124,6 +125,26 @@ func TestCancellationThatIsGivenUpHappensAndIsNoticed(t *testing.T) {
 	unlock()
 	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusCancelled})
 	require.Equal(t, job.StatusCancelled, w.get(j.ID).Status)
+}
+
+func TestCancellationThatIsGivenUpBeforeItIsSentNeverHappens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	blocking, given, next := w.submit(), w.submit(), w.submit()
+	unlock := w.lockTable()
+	results := []<-chan result[job.Accepted]{async(w.cancelLater(blocking, "k"))}
+	w.waitForLock()
+	leaving, leave := context.WithCancel(t.Context())
+	waiting := async(func() (job.CancelResult, error) { return w.store.Cancel(leaving, w.owner, given.ID, job.Hash{1}) })
+	w.waitForCalls(w.store.cancellations.count, 1)
+	leave()
+	require.ErrorIs(t, (<-waiting).err, context.Canceled)
+	results = append(results, async(w.cancelLater(next, "k")))
+	w.waitForCalls(w.store.cancellations.count, 1)
+	unlock()
+	require.NoError(t, (<-results[0]).err)
+	require.NoError(t, (<-results[1]).err)
+	require.Equal(t, given, w.get(given.ID))
 }
 
 func TestSubmissionsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
