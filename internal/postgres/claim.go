@@ -11,7 +11,7 @@ import (
 )
 
 // claimSQL leases a batch of due jobs, and never waits for a row: running jobs whose lease expired, and pending ones. Where there
-// are enough of both, each kind gets half of the batch, and chance decides on an odd one. A job at the attempt limit ($4) becomes
+// are enough of both that nobody holds, each kind gets half of the batch, and chance decides on an odd one. A job at the attempt limit ($4) becomes
 // FAILED instead. A payload of at most $6 bytes comes along.
 //
 // Owners take turns. A walk goes round the owners that have pending jobs, in the order of their hashes and from a random point on,
@@ -56,6 +56,7 @@ room AS MATERIALIZED (
 		WHERE lease_owner_id IS NOT NULL AND lease_expires_at <= (SELECT at FROM moment)
 		ORDER BY lease_expires_at
 		LIMIT (SELECT ($1::bigint + (random() < 0.5)::int) / 2)
+		FOR UPDATE SKIP LOCKED
 	) AS expired
 ),
 shared AS MATERIALIZED (

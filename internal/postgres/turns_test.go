@@ -166,3 +166,20 @@ func TestExpiredLeasesAndPendingJobsGetHalfOfABatchEach(t *testing.T) {
 	w.pile(alive, 40, time.Minute)
 	require.Equal(t, map[job.Owner]int{dead: 8, alive: 12}, taken(t, w.claimAll(20).Leases))
 }
+
+func TestExpiredLeasesThatAnotherTransactionHoldsTakeNoPlaceInABatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dead, alive := job.OwnerOf("dead"), job.OwnerOf("alive")
+	w.orphans(dead, 10)
+	w.pile(alive, 30, time.Minute)
+	holder := w.begin()
+	_, err := holder.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_status = 'RUNNING' FOR UPDATE")
+	require.NoError(t, err)
+	require.Equal(t, map[job.Owner]int{alive: 16}, taken(t, w.claimAll(16).Leases))
+	for range 14 {
+		require.Equal(t, map[job.Owner]int{alive: 1}, taken(t, w.claimAll(1).Leases))
+	}
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.Equal(t, map[job.Owner]int{dead: 10}, taken(t, w.claimAll(16).Leases))
+}
