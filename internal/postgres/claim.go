@@ -11,8 +11,8 @@ import (
 )
 
 // claimSQL leases a batch of due jobs, and never waits for a row: running jobs whose lease expired, and pending ones. Where there
-// are enough of both that nobody holds, each kind gets half of the batch, and chance decides on an odd one. A job at the attempt limit ($4) becomes
-// FAILED instead. A payload of at most $6 bytes comes along.
+// are enough of both that nobody holds, each kind gets half of the batch, and chance decides on an odd one. A job at the attempt
+// limit ($4) becomes FAILED instead. A payload of at most $6 bytes comes along.
 //
 // Owners take turns. A walk goes round the owners that have pending jobs, in the order of their hashes and from a random point on,
 // by one look into an index for each. It ends after as many owners as the batch has jobs, but not before 16, or when it comes
