@@ -10,14 +10,17 @@ import (
 	"fencepost/internal/job"
 )
 
-// cancelSQL and gatheredCancelSQL are all that makes a job CANCELLED. They ask for no lease: a running job's lease goes with it,
-// so the worker's success matches no row any more.
-const cancelSQL = `
+// cancelJob is all that makes a job CANCELLED, under the hash of a key that is to follow. A running job's lease goes with it, so the
+// worker's success matches no row any more.
+const cancelJob = `
 UPDATE etl_job_records
 SET job_status = 'CANCELLED',
 	request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-	cancellation_key_hash = $3, cancellation_code = $4,
-	job_cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
+	cancellation_code = $4, job_cancelled_at = clock_timestamp(), updated_at = clock_timestamp(),
+	cancellation_key_hash = `
+
+// cancelSQL asks for no lease: a pending job is cancelled as well as a running one.
+const cancelSQL = cancelJob + `$3
 WHERE principal_scope_hash = $1 AND job_record_id = $2 AND job_status IN ('PENDING', 'RUNNING')
 RETURNING ` + jobColumns
 
@@ -29,12 +32,7 @@ WITH free AS MATERIALIZED (
 	FROM unnest((SELECT $1::bytea[]), (SELECT $2::uuid[]), (SELECT $3::bytea[])) WITH ORDINALITY AS wanted (owner, id, key_hash, place)
 	JOIN etl_job_records ON principal_scope_hash = owner AND job_record_id = id
 	FOR NO KEY UPDATE OF etl_job_records SKIP LOCKED
-)
-UPDATE etl_job_records
-SET job_status = 'CANCELLED',
-	request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-	cancellation_key_hash = key_hash, cancellation_code = $4,
-	job_cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
+)` + cancelJob + `key_hash
 FROM free
 WHERE principal_scope_hash = owner AND job_record_id = id AND job_status IN ('PENDING', 'RUNNING')
 RETURNING ` + jobColumns + `, place`
