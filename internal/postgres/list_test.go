@@ -139,3 +139,27 @@ func TestStatusThatIsAskedForTwiceIsListedAndCountedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, counts)
 }
+
+func TestJobsThatChangeTheirPartBetweenPagesAreListedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 9 {
+		w.submit()
+	}
+	newest := ids(w.all())
+	slices.Reverse(newest)
+	f := job.Filter{Statuses: []job.Status{job.StatusPending, job.StatusCancelled}}
+	var seen []uuid.UUID
+	request := job.PageRequest{Limit: 2}
+	for more := true; more; more = request.Cursor != "" {
+		page, err := w.service.List(t.Context(), w.owner, f, request)
+		require.NoError(t, err)
+		for _, id := range []uuid.UUID{page.Jobs[0].ID, newest[8-len(seen)/2]} { // one from this page, and one from a later one
+			_, err := w.cancel(job.Job{ID: id}, "k")
+			require.NoError(t, err)
+		}
+		seen = append(seen, ids(page.Jobs)...)
+		request.Cursor = page.Next()
+	}
+	require.Equal(t, newest, seen)
+}
