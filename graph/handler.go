@@ -28,7 +28,7 @@ type Config struct {
 	// Feed tells the subscriptions what has changed.
 	Feed *feed.Hub
 	// WebSockets bounds the open WebSockets, each of which may carry 100 operations at a time.
-	WebSockets feed.Limits
+	WebSockets *feed.Quota
 	// KeepAlive is how often a silent stream gets a sign of life; 0 means 15 seconds.
 	KeepAlive time.Duration
 	// ClientTimeout is how long the client of a stream may take to introduce itself, to send the rest of a message and to
@@ -81,7 +81,7 @@ func newServer(c Config) *handler.Server {
 	server := handler.New(schema)
 	streams := streaming{keepAlive: c.KeepAlive, clientTimeout: c.ClientTimeout, closing: c.Closing}
 	errors := presenter{log: c.Log}
-	server.AddTransport(socketTransport{streams, feed.NewQuota(c.WebSockets), errors})
+	server.AddTransport(socketTransport{streams, c.WebSockets, errors})
 	server.AddTransport(eventTransport{streams})
 	server.AddTransport(httpTransport{})
 	documents := newDocumentCache()

@@ -86,7 +86,7 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	c := Config{
-		Service: job.NewService(nil, job.Limits{}, nil), WebSockets: feed.Limits{PerOwner: 1, Total: 1},
+		Service: job.NewService(nil, job.Limits{}, nil), WebSockets: feed.NewQuota(feed.Limits{PerOwner: 1, Total: 1}),
 		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}.withDefaults()
 	server := newServer(c)

@@ -67,7 +67,7 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 		Service:       s.service,
 		Limiter:       ratelimit.New(ratelimit.Rates{}, time.Now),
 		Feed:          feed.New(feed.Config{Limits: many}),
-		WebSockets:    many,
+		WebSockets:    feed.NewQuota(many),
 		Introspection: true,
 		Log:           slog.New(slog.NewTextHandler(s.log, nil)),
 	}

@@ -89,7 +89,7 @@ func TestTheSubprotocolMustBeKnown(t *testing.T) {
 
 func TestAHandshakeIsRefusedWithAStatus(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.WebSockets = feed.Limits{PerOwner: 1, Total: 1} })
+	s := newServer(t, func(c *graph.Config) { c.WebSockets = feed.NewQuota(feed.Limits{PerOwner: 1, Total: 1}) })
 	refused := func(status int, headers ...string) string {
 		t.Helper()
 		get := append([]string{"Upgrade", "websocket", "Connection", "keep-alive, Upgrade", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="}, headers...)

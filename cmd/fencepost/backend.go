@@ -28,6 +28,8 @@ type backend struct {
 	jobs         job.Store
 	closeReplica func()
 	feed         *feed.Hub
+	// sockets counts the open WebSockets.
+	sockets *feed.Quota
 }
 
 // openBackend refuses a database that can't be reached, or whose schema this program doesn't know. The limits are those of
@@ -52,6 +54,7 @@ func openBackend(ctx context.Context, url string, o databaseOptions, streams fee
 		jobs:         store,
 		closeReplica: func() {},
 		feed:         feed.New(feed.Config{Limits: streams}),
+		sockets:      feed.NewQuota(streams),
 	}, nil
 }
 
@@ -66,6 +69,9 @@ func (b *backend) watch(metrics *telemetry.Metrics) {
 	metrics.WatchPool(func() telemetry.PoolStat { return b.pool.Stat() })
 	metrics.WatchBacklog(b.store.Backlog)
 }
+
+// streams is how many subscriptions and WebSockets are open.
+func (b *backend) streams() int { return b.feed.Followed() + b.sockets.Taken() }
 
 // ready reports whether the database can be used now, for reading and writing.
 func (b *backend) ready(ctx context.Context) error {

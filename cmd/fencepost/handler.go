@@ -58,7 +58,7 @@ func (o *serveOptions) handler(
 		Service:       service,
 		Limiter:       limiter,
 		Feed:          b.feed,
-		WebSockets:    o.requests.streams,
+		WebSockets:    b.sockets,
 		Closing:       ctx.Done(),
 		Introspection: o.requests.introspection,
 		Observer:      metrics.GraphQL(graph.ErrorCodes...),

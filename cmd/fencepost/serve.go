@@ -56,17 +56,17 @@ func (o *serveOptions) serve(ctx context.Context, sh shell) (err error) {
 	if err := errors.Join(o.listen.check(), checkPool(o.database, o.worker)); err != nil {
 		return err
 	}
-	collectRarely(sh.lookupEnv, o.requests.limits.MaxPayloadBytes, o.requests.streams.Total)
+	bound := collectRarely(sh.lookupEnv, o.requests.limits.MaxPayloadBytes)
 	log := o.log.logger(sh)
 	s, err := o.openSite(ctx, sh, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	return o.serveSite(ctx, sh.stdout, log, s)
+	return o.serveSite(ctx, sh.stdout, log, s, bound)
 }
 
-func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slog.Logger, s site) error {
+func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slog.Logger, s site, bound memoryBound) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	metrics, stopTelemetry, err := startTelemetry(ctx, log, routes...)
 	if err != nil {
@@ -100,6 +100,7 @@ func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slo
 	parts.Go(func() error { return admin.serve(ctx, o.worker.DrainTimeout) })
 	parts.Go(func() error { return b.work(ctx, o.worker.Config, metrics, log) })
 	parts.Go(func() error { return s.watch(ctx) })
+	parts.Go(func() error { bound.follow(ctx, b.streams); return nil })
 	return parts.Wait()
 }
 

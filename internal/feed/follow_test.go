@@ -225,6 +225,7 @@ func TestSeveralFollowTheSameThing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, th := feed.New(feed.Config{Limits: feed.Limits{PerOwner: 2, Total: 2}}), newThing(1)
 		one, other := th.mustFollow(t, t.Context(), h), th.mustFollow(t, t.Context(), h)
+		require.Equal(t, 2, h.Followed())
 		require.EqualValues(t, 1, <-one)
 		require.EqualValues(t, 1, <-other)
 		th.value.Store(100)
@@ -233,5 +234,6 @@ func TestSeveralFollowTheSameThing(t *testing.T) {
 		require.EqualValues(t, 100, <-other)
 		requireClosed(t, one)
 		requireClosed(t, other)
+		require.Zero(t, h.Followed())
 	})
 }

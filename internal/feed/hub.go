@@ -63,6 +63,9 @@ type watcher struct {
 	news chan struct{}
 }
 
+// Followed is how much is followed now.
+func (h *Hub) Followed() int { return h.quota.Taken() }
+
 // Notify takes a notice from the database, without waiting for anyone. The zero notice concerns all.
 func (h *Hub) Notify(n worker.Notice) {
 	h.mu.Lock()

@@ -39,6 +39,13 @@ func (q *Quota) Take(owner job.Owner) bool {
 	return true
 }
 
+// Taken is how many are used now, by all owners together.
+func (q *Quota) Taken() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.total
+}
+
 // Give returns what one [Quota.Take] used.
 func (q *Quota) Give(owner job.Owner) {
 	q.mu.Lock()

@@ -22,6 +22,7 @@ func TestAnOwnerAndTheProcessTakeNoMoreThanTheirLimits(t *testing.T) {
 	require.False(t, q.Take(ann), "over the owner's limit")
 	require.True(t, q.Take(bob))
 	require.False(t, q.Take(bob), "over the limit of all")
+	require.Equal(t, 3, q.Taken())
 	q.Give(ann)
 	require.True(t, q.Take(bob))
 	q.Give(bob)
