@@ -16,22 +16,23 @@ import (
 // of the ids belong to it.
 const lineagesSQL = `
 WITH lineage AS MATERIALIZED (
-	SELECT coalesce(replay_root_job_record_id, job_record_id) AS root_id, array_agg(job_record_id) AS requested
+	SELECT principal_scope_hash AS owner, coalesce(replay_root_job_record_id, job_record_id) AS root_id,
+		array_agg(job_record_id) AS requested
 	FROM etl_job_records
-	WHERE principal_scope_hash = $1 AND job_record_id = ANY ($2)
-	GROUP BY 1
+	WHERE principal_scope_hash = (SELECT $1::bytea) AND job_record_id = ANY ((SELECT $2::uuid[])::uuid[])
+	GROUP BY 1, 2
 )
 SELECT member.*, CASE WHEN member.replay_generation_count IS NULL THEN lineage.requested END
 FROM lineage CROSS JOIN LATERAL (
 	SELECT ` + jobColumns + `
 	FROM etl_job_records
-	WHERE principal_scope_hash = $1 AND job_record_id = lineage.root_id
+	WHERE principal_scope_hash = lineage.owner AND job_record_id = lineage.root_id
 	UNION ALL
 	(SELECT ` + jobColumns + `
 	FROM etl_job_records
-	WHERE principal_scope_hash = $1 AND replay_root_job_record_id = lineage.root_id
+	WHERE principal_scope_hash = lineage.owner AND replay_root_job_record_id = lineage.root_id
 	ORDER BY replay_generation_count, job_record_id
-	LIMIT $3)
+	LIMIT (SELECT $3::integer))
 ) AS member`
 
 // lineageSizesSQL counts whole lineages, by their roots ($2) and by status.

@@ -34,6 +34,7 @@ var statementNames = map[string]string{
 	jobsSQL:           "jobs",
 	gatheredSQL:       "gathered jobs",
 	listSQL:           "list",
+	listFilteredSQL:   "list filtered",
 	listPartsSQL:      "list parts",
 	countByStatusSQL:  "count by status",
 	replaysSQL:        "replays",

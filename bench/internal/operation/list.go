@@ -19,7 +19,7 @@ type List struct{}
 func (List) Title() string { return "list of 50 jobs" }
 
 var listStatement = statement{"listSQL", func(owner, id string) []string {
-	return []string{owner, "NULL", "NULL", "NULL", id, "51"}
+	return []string{owner, id, "51"}
 }}
 
 // Measure implements Operation.
