@@ -13,7 +13,7 @@ import (
 )
 
 // lineagesSQL reads the lineages that the ids ($2) are in, each up to one job over the limit. A root's row also tells which
-// of the ids belong to it.
+// of the ids belong to it. It is planned once for all owners, as listSQL is.
 const lineagesSQL = `
 WITH lineage AS MATERIALIZED (
 	SELECT principal_scope_hash AS owner, coalesce(replay_root_job_record_id, job_record_id) AS root_id,

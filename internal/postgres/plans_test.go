@@ -164,19 +164,30 @@ func (p *planner) explain(mode string, st planned) node {
 	p.run("BEGIN")
 	defer p.run("ROLLBACK")
 	p.run("SET LOCAL plan_cache_mode = " + mode)
-	_, err := p.conn.Prepare(p.Context(), "planned", st.sql)
+	_, err := p.conn.Prepare(p.Context(), st.name, st.sql)
 	require.NoError(p, err, st.name)
-	defer func() { require.NoError(p, p.conn.Deallocate(p.Context(), "planned")) }()
-	arguments := make([]string, len(st.args))
-	for i, arg := range st.args {
-		arguments[i] = literal(arg)
-	}
+	defer func() { require.NoError(p, p.conn.Deallocate(p.Context(), st.name)) }()
+	return p.explainPrepared(st)
+}
+
+// explainPrepared runs a statement that is prepared under its name, and returns what it did.
+func (p *planner) explainPrepared(st planned) node {
+	p.Helper()
 	var text []byte
-	explained := "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE planned(" + strings.Join(arguments, ", ") + ")"
+	explained := "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + st.execute()
 	require.NoError(p, p.conn.QueryRow(p.Context(), explained).Scan(&text), st.name)
 	var plans []struct{ Plan node }
 	require.NoError(p, json.Unmarshal(text, &plans))
 	return plans[0].Plan
+}
+
+// execute runs the statement that is prepared under its name.
+func (st planned) execute() string {
+	arguments := make([]string, len(st.args))
+	for i, arg := range st.args {
+		arguments[i] = literal(arg)
+	}
+	return fmt.Sprintf(`EXECUTE "%s"(%s)`, st.name, strings.Join(arguments, ", "))
 }
 
 // literal writes an argument in SQL, because EXECUTE takes no parameters.

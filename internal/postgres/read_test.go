@@ -67,6 +67,8 @@ func TestListFilters(t *testing.T) {
 		"unresolved":  {job.Filter{Unresolved: &yes}, []job.Job{cancelled}},
 		"resolved":    {job.Filter{Unresolved: &no}, []job.Job{replay.Job, failed, succeeded}},
 		"created":     {between(succeeded.CreatedAt, cancelled.CreatedAt), []job.Job{failed}},
+		"after":       {job.Filter{CreatedAfter: &failed.CreatedAt}, []job.Job{replay.Job, cancelled}},
+		"before":      {job.Filter{CreatedBefore: &failed.CreatedAt}, []job.Job{succeeded}},
 		"all at once": {job.Filter{Statuses: []job.Status{job.StatusCancelled}, Replay: &no, Unresolved: &yes}, []job.Job{cancelled}},
 		"nothing":     {job.Filter{Statuses: []job.Status{job.StatusRunning}}, nil},
 	} {
