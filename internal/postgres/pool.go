@@ -22,12 +22,15 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// prepare lets a connection send and receive a UUID as its sixteen bytes; by itself, pgx reads one by way of its text. It also keeps
-// PostgreSQL from compiling statements. That takes half a second, and the planner finds it worthwhile for lists of unresolved jobs,
-// which are read in some milliseconds.
+// sessionSQL is what the statements expect of a session. They decide races by reading a row again once it is free, which PostgreSQL does
+// in this isolation level only; in others, each conflict would be an error. And nothing is compiled: that takes half a second, and the
+// planner finds it worthwhile for lists of unresolved jobs, which are read in some milliseconds.
+const sessionSQL = `SET default_transaction_isolation = 'read committed'; SET jit = off`
+
+// prepare lets a connection send and receive a UUID as its sixteen bytes; by itself, pgx reads one by way of its text.
 func prepare(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	return conn.PgConn().Exec(ctx, "SET jit = off").Close()
+	return conn.PgConn().Exec(ctx, sessionSQL).Close()
 }
 
 // ParseListen reads the URL of a [Config.Listen].
