@@ -10,8 +10,8 @@ import (
 // in a second. Rarer collections are faster, and need memory: up to a bound, above which they become as frequent as ever.
 const (
 	garbagePercent   = 400
-	memoryForItself  = 64 << 20
-	payloadsInMemory = 32
+	memoryForItself  = 96 << 20
+	payloadsInMemory = 64
 	memoryOfStream   = 64 << 10
 	countOfStreams   = time.Second
 )

@@ -19,8 +19,8 @@ func TestServerLetsGarbageGatherUnlessTheRuntimesVariablesSayOtherwise(t *testin
 	require.Equal(t, percent, debug.SetGCPercent(percent))
 	bound.follow(t.Context(), nil) // returns, and counts nothing
 
-	require.EqualValues(t, (64+32)<<20, collectRarely(runtimeVariables(), 1<<20))
-	require.EqualValues(t, (64+32)<<20, debug.SetMemoryLimit(-1))
+	require.EqualValues(t, (96+64)<<20, collectRarely(runtimeVariables(), 1<<20))
+	require.EqualValues(t, (96+64)<<20, debug.SetMemoryLimit(-1))
 	require.Equal(t, 400, debug.SetGCPercent(percent))
 }
 
