@@ -436,7 +436,7 @@ func (n node) indexes() []string {
 }
 
 // notPlanned are constants that are no statements on jobs, or only a part of one.
-var notPlanned = []string{"filterSQL", "schemaVersionSQL", "positionSQL", "caughtUpSQL"}
+var notPlanned = []string{"sessionSQL", "filterSQL", "schemaVersionSQL", "positionSQL", "caughtUpSQL"}
 
 func TestEveryStatementIsPlanned(t *testing.T) {
 	t.Parallel()
