@@ -12,14 +12,13 @@ import (
 
 // filterSQL keeps the jobs of an owner that pass what no index answers of a job.Filter; a null parameter keeps all. A job is
 // unresolved when it failed or was cancelled and none of its descendants is active or succeeded. OFFSET 0 keeps each step of the
-// way down to one probe of the index; otherwise the planner may read all replays of the owner at every step. CASE keeps the
-// planner from taking the statuses for bounds of an index scan, which would not be in order then.
+// way down to one probe of the index; otherwise the planner may read all replays of the owner at every step.
 const filterSQL = `
 FROM etl_job_records AS job
 WHERE principal_scope_hash = $1
 	AND ($2::timestamptz IS NULL OR created_at > $2)
 	AND ($3::timestamptz IS NULL OR created_at < $3)
-	AND ($4::boolean IS NULL OR $4 = CASE WHEN job_status IN ('FAILED', 'CANCELLED') THEN NOT EXISTS (
+	AND ($4::boolean IS NULL OR $4 = (job_status IN ('FAILED', 'CANCELLED') AND NOT EXISTS (
 		WITH RECURSIVE descendant AS (
 			SELECT derived.job_record_id, derived.job_status
 			FROM etl_job_records AS derived
@@ -35,7 +34,7 @@ WHERE principal_scope_hash = $1
 				OFFSET 0
 			) AS derived
 		)
-		SELECT FROM descendant WHERE job_status NOT IN ('FAILED', 'CANCELLED')) ELSE false END)`
+		SELECT FROM descendant WHERE job_status NOT IN ('FAILED', 'CANCELLED'))))`
 
 // listSQL reads an owner's jobs without a filter. Its parameters are subqueries, so that to the planner those of all owners and
 // places in the list look the same, and one plan does for all.
