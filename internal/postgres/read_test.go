@@ -139,6 +139,18 @@ func TestLineageIsTheSameTreeFromEveryMember(t *testing.T) {
 	require.Equal(t, []job.Job{family[0], family[1], family[4]}, lineages[family[4].ID].Ancestry)
 }
 
+func TestLineageHasNoJobOfAnotherOwnerEvenAmongTwins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root := w.failed()
+	replay, err := w.replay(root, "k")
+	require.NoError(t, err)
+	w.twins(job.OwnerOf("owner b"))
+	lineages, err := w.store.Lineages(t.Context(), w.owner, []uuid.UUID{root.ID}, 100)
+	require.NoError(t, err)
+	require.Equal(t, []job.Job{root, replay.Job}, lineages[root.ID].Jobs)
+}
+
 func TestLineageOverTheLimitIsCutAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
