@@ -85,6 +85,8 @@ func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 	requireProblem(t, job.CodeJobNotFound, err)
 	_, err = w.service.Lineage(t.Context(), foreign, j.ID.String())
 	requireProblem(t, job.CodeJobNotFound, err)
+	_, err = w.service.LineagePage(t.Context(), foreign, j.ID.String(), job.PageRequest{Limit: 10})
+	requireProblem(t, job.CodeJobNotFound, err)
 	page, err := w.service.List(t.Context(), foreign, job.Filter{}, job.PageRequest{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Jobs)
