@@ -67,11 +67,3 @@ func TestPlanOfAListDoesNotOutgrowTheTable(t *testing.T) {
 		require.LessOrEqual(t, plan.buffers(), 50, known)
 	}
 }
-
-// pending makes pending jobs of the owner.
-func (p *planner) pending(from, to int) {
-	p.Helper()
-	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
-		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series($2::bigint, $3::bigint) AS n`,
-		p.owner[:], from, to-1)
-}

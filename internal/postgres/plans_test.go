@@ -94,7 +94,7 @@ func newPlanner(w *world) *planner {
 	require.NoError(w, err)
 	p := &planner{w, conn}
 	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })
-	p.run("SET jit = off") // as in the pool
+	p.run(sessionSQL)
 	p.run(idSQL)
 	return p
 }
@@ -116,6 +116,14 @@ func (p *planner) seed(from, to int) {
 		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records WHERE job_status = 'SUCCEEDED'
 		ON CONFLICT DO NOTHING`)
 	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records")
+}
+
+// pending makes pending jobs of the owner.
+func (p *planner) pending(from, to int) {
+	p.Helper()
+	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
+		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series($2::bigint, $3::bigint) AS n`,
+		p.owner[:], from, to-1)
 }
 
 // node is a part of a plan, as EXPLAIN tells it.
@@ -398,8 +406,7 @@ func (p *planner) requireFrugalClaims() {
 func TestOneJobIsLookedUpByItsKeyWhateverTheStatisticsSay(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(newWorld(t))
-	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
-		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series(1, $2::bigint) AS n`, p.owner[:], fewRows)
+	p.pending(0, fewRows)
 	p.run("VACUUM ANALYZE etl_job_records")
 	o, id, hash := p.owner[:], rowID(1), bytes.Repeat([]byte{1}, 32)
 	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', lease_claim_id = $1, lease_owner_id = $1, lease_expires_at = 'infinity'

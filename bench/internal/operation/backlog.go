@@ -36,10 +36,8 @@ func (e *Env) standing(
 		return compare.Result{}, err
 	}
 	few.Label = target.WorkerName + ", few jobs"
-	flood := &target.Worker{
-		Label: target.WorkerName + ", many jobs", Standing: true,
-		Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: db.URL, Pool: pool,
-	}
+	flood := e.workerOn(db.URL, pool)
+	flood.Label, flood.Standing = target.WorkerName+", many jobs", true
 	goal.Over, goal.Under = flood.Label, few.Label
 	c := compare.Comparison{Name: title, Targets: []compare.Target{few, flood}, Goals: []compare.Goal{goal}}
 	return c.Run(ctx, e.Workers, e.Cluster.Checkpoint)

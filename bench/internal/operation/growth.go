@@ -51,9 +51,9 @@ func listThroughREST(ctx context.Context, _ *Env, db *Database) (compare.Target,
 // own, which begin empty at every size.
 func workerBeside(ctx context.Context, e *Env, db *Database) (compare.Target, error) {
 	pool, err := e.pool(ctx, db.URL)
-	return &target.Worker{
-		Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: db.URL, Pool: pool, Beside: db.Fuel,
-	}, err
+	worker := e.workerOn(db.URL, pool)
+	worker.Beside = db.Fuel
+	return worker, err
 }
 
 // Title implements Operation.

@@ -58,7 +58,12 @@ func (e *Env) worker(ctx context.Context, database string) (*target.Worker, erro
 		return nil, err
 	}
 	pool, err := e.pool(ctx, url)
-	return &target.Worker{Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: url, Pool: pool}, err
+	return e.workerOn(url, pool), err
+}
+
+// workerOn makes a worker on a migrated database.
+func (e *Env) workerOn(databaseURL string, pool *pgxpool.Pool) *target.Worker {
+	return &target.Worker{Fencepost: e.Fencepost, Flags: e.WorkFlags, DatabaseURL: databaseURL, Pool: pool}
 }
 
 func (e *Env) river(ctx context.Context) (*target.River, error) {
