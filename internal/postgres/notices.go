@@ -81,11 +81,16 @@ func (n *notifier) run() {
 		case line := <-n.waiting:
 			n.pause(n.sendWith(line))
 		case <-n.stop:
-			for len(n.waiting) > 0 {
-				n.sendWith(<-n.waiting)
-			}
+			n.drain()
 			return
 		}
+	}
+}
+
+// drain sends what waits, without a pause.
+func (n *notifier) drain() {
+	for len(n.waiting) > 0 {
+		n.sendWith(<-n.waiting)
 	}
 }
 

@@ -132,15 +132,32 @@ func TestNoticesThatGatherGoOutTogether(t *testing.T) {
 	w := newWorld(t)
 	notices := w.listen()
 	n := newNotifier(w.pool)
-	const tooMany = noticesAtOnce + 1 // more than one notification can hold
-	sent := make([]worker.Notice, tooMany)
-	for i := range sent {
-		sent[i] = worker.Notice{JobID: uuid.New(), RootID: uuid.New(), Status: job.StatusSucceeded}
-		n.publish(sent[i])
-	}
+	sent := publishMany(n)
 	go n.run()
-	n.close()
 	for _, notice := range sent {
 		w.requireNotice(notices, notice)
 	}
+	n.close()
+}
+
+func TestNoticesThatWaitAtTheCloseAreSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	notices := w.listen()
+	n := newNotifier(w.pool)
+	sent := publishMany(n)
+	n.drain() // what run does once it is stopped; which of the two it sees first is chance
+	for _, notice := range sent {
+		w.requireNotice(notices, notice)
+	}
+}
+
+// publishMany publishes one notice more than a notification can hold.
+func publishMany(n *notifier) []worker.Notice {
+	notices := make([]worker.Notice, noticesAtOnce+1)
+	for i := range notices {
+		notices[i] = worker.Notice{JobID: uuid.New(), RootID: uuid.New(), Status: job.StatusSucceeded}
+		n.publish(notices[i])
+	}
+	return notices
 }
