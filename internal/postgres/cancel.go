@@ -67,7 +67,7 @@ func (s *Store) Cancel(ctx context.Context, owner job.Owner, id uuid.UUID, keyHa
 }
 
 // gatheredCancel carries out the cancellations whose jobs are active and free.
-func (s *Store) gatheredCancel(ctx context.Context, cancellations []cancellation) ([]placed, error) {
+func (s *Store) gatheredCancel(ctx context.Context, cancellations []cancellation) ([]placed[job.Job], error) {
 	owners, ids := make([][]byte, len(cancellations)), make([]uuid.UUID, len(cancellations))
 	keyHashes := make([][]byte, len(cancellations))
 	for i, c := range cancellations {

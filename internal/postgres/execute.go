@@ -3,11 +3,13 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,20 +26,42 @@ FROM etl_job_records
 WHERE principal_scope_hash = $1 AND job_record_id = $2
 	AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()`
 
-// succeedSQL is the fence and the ledger row. The fence matches only under the exact live lease. Where it does not, the ledger row
-// has no digest, which its column refuses: whatever took the lease away makes the whole transaction roll back.
-const succeedSQL = `
-WITH fence AS (
+// succeedJob is all that makes a job SUCCEEDED, but for the condition that is to follow: the exact live lease.
+const succeedJob = `
 	UPDATE etl_job_records
 	SET job_status = 'SUCCEEDED',
 		request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-		updated_at = clock_timestamp()
-	WHERE principal_scope_hash = $1 AND job_record_id = $2
+		updated_at = clock_timestamp()`
+
+// succeedSQL is the fence and the ledger row. The fence matches only under the exact live lease. Where it does not, the ledger row
+// has no digest, which its column refuses: whatever took the lease away makes the whole transaction roll back.
+const succeedSQL = `
+WITH fence AS (` + succeedJob + ` WHERE principal_scope_hash = $1 AND job_record_id = $2
 		AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()
 	RETURNING request_digest, record_count
 )
 INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
 VALUES ($1, $2, (SELECT request_digest FROM fence), (SELECT record_count FROM fence))`
+
+// gatheredExecutionSQL is the built-in load and succeedSQL for many leases; it tells by their places which ones won. Load and ledger get
+// the jobs that the fence matched, and no others. It passes over a job that another transaction holds, because waiting for it would
+// keep the other executions waiting.
+const gatheredExecutionSQL = `
+WITH free AS MATERIALIZED (
+	SELECT owner, id, claim_id, records, place
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::jsonb[]))
+		WITH ORDINALITY AS leased (owner, id, claim_id, records, place)
+	JOIN etl_job_records ON principal_scope_hash = owner AND job_record_id = id
+	FOR NO KEY UPDATE OF etl_job_records SKIP LOCKED
+), job AS (` + succeedJob + ` FROM free WHERE principal_scope_hash = owner AND job_record_id = id
+		AND job_status = 'RUNNING' AND lease_claim_id = claim_id AND lease_expires_at > clock_timestamp()
+	RETURNING owner, id, request_digest, record_count, records, place
+), loaded AS (` + loadRecords + `
+), ledger AS (
+	INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
+	SELECT owner, id, request_digest, record_count FROM job
+)
+SELECT place FROM job`
 
 // What succeedSQL breaks when its fence has no row, and when the ledger has the job already.
 const (
@@ -48,14 +72,43 @@ const (
 // errIntegrity means that the payload no longer has its digest, or that the job's effects are already in the ledger.
 var errIntegrity = errors.New("payload or ledger does not match the job")
 
-// Execute implements worker.Queue. Load, fence and ledger row are one transaction and one round trip, in which nothing locks
-// the job's row before the fence does.
+// Execute implements worker.Queue. The built-in load shares its statement with those that come at the same time, unless its payload is
+// long, or it is in a trace, which is to show statements of its own. One that did not win there, for whatever reason, goes alone.
 func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	payload, err := s.leasedPayload(ctx, l)
-	if err == nil {
-		err = s.transact(ctx, s.execution(ctx, l, payload))
-	}
 	if err != nil {
+		return loadError(err)
+	}
+	if s.config.Load.builtin && l.Payload != nil && !recording(ctx) {
+		if won, _ := s.executions.do(ctx, l); len(won) > 0 {
+			return nil
+		}
+	}
+	return s.executeAlone(ctx, l, payload)
+}
+
+// gatheredExecution carries out the executions whose leases are alive and whose jobs are free.
+func (s *Store) gatheredExecution(ctx context.Context, leases []worker.Lease) ([]placed[worker.Lease], error) {
+	owners, ids := make([][]byte, len(leases)), make([]uuid.UUID, len(leases))
+	claimIDs, records := make([]uuid.UUID, len(leases)), make([]json.RawMessage, len(leases))
+	for i, l := range leases {
+		owners[i], ids[i], claimIDs[i], records[i] = l.Owner[:], l.JobID, l.ClaimID, l.Payload
+	}
+	st := statement{gatheredExecutionSQL, []any{owners, ids, claimIDs, records}}
+	places, err := queryUnder(ctx, s, "execute", pgx.RowTo[int], s.setLockTimeout(), st)
+	var won []placed[worker.Lease]
+	for _, place := range places {
+		l := leases[place-1]
+		s.notices.publishLease(l, job.StatusSucceeded)
+		won = append(won, placed[worker.Lease]{l, place})
+	}
+	return won, err
+}
+
+// executeAlone carries out one execution. Load, fence and ledger row are one transaction and one round trip, in which nothing locks
+// the job's row before the fence does.
+func (s *Store) executeAlone(ctx context.Context, l worker.Lease, payload []byte) error {
+	if err := s.transact(ctx, s.execution(ctx, l, payload)); err != nil {
 		return loadError(err)
 	}
 	s.notices.publishLease(l, job.StatusSucceeded)

@@ -67,6 +67,20 @@ func withLoad(t *testing.T, sql string) option {
 	return func(c *Config) { c.Load = load }
 }
 
+// executedAlone makes executions of the built-in load share no statement, as those of an operator's.
+func executedAlone(c *Config) { c.Load.sql = BuiltinLoad.sql }
+
+// forEachExecution runs a test with executions that share statements, and with such that do not.
+func forEachExecution(t *testing.T, test func(w *world)) {
+	t.Helper()
+	for name, option := range map[string]option{"gathered": func(*Config) {}, "alone": executedAlone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newWorld(t, option))
+		})
+	}
+}
+
 func withLockTimeout(d time.Duration) option { return func(c *Config) { c.LockTimeout = d } }
 
 func newWorld(t *testing.T, options ...option) *world {

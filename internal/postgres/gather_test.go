@@ -81,7 +81,7 @@ func TestReadThatIsGivenUpDoesNotDisturbTheOthers(t *testing.T) {
 
 func TestCallThatIsDoneIsNotKeptInMemory(t *testing.T) {
 	t.Parallel()
-	g := &gatherer[*[1 << 10]byte]{send: func(context.Context, []*[1 << 10]byte) ([]placed, error) { return nil, nil }}
+	g := &gatherer[*[1 << 10]byte, job.Job]{send: func(context.Context, []*[1 << 10]byte) ([]placed[job.Job], error) { return nil, nil }}
 	payload := new([1 << 10]byte)
 	kept := weak.Make(payload)
 	_, err := g.do(t.Context(), payload)

@@ -15,7 +15,7 @@ import (
 
 // gather makes calls in the background, of which all but the first share a statement: they come while that of the first waits for the
 // table, which is locked until all are there.
-func gather[C, R any](w *world, g *gatherer[C], calls ...func() (R, error)) []<-chan result[R] {
+func gather[C, P, R any](w *world, g *gatherer[C, P], calls ...func() (R, error)) []<-chan result[R] {
 	w.Helper()
 	unlock := w.lockTable()
 	results := []<-chan result[R]{async(calls[0])}
@@ -29,7 +29,7 @@ func gather[C, R any](w *world, g *gatherer[C], calls ...func() (R, error)) []<-
 }
 
 // count is the number of calls that wait for a statement.
-func (g *gatherer[C]) count() int {
+func (g *gatherer[C, R]) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting)
@@ -101,7 +101,7 @@ func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 		{jobKey{w.owner, locked.ID}, job.Hash{1}}, {jobKey{w.owner, free.ID}, job.Hash{2}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, []placed{{w.get(free.ID), 2}}, jobs)
+	require.Equal(t, []placed[job.Job]{{w.get(free.ID), 2}}, jobs)
 	require.Equal(t, job.StatusCancelled, w.get(free.ID).Status)
 
 	require.NoError(t, holder.Rollback(t.Context()))

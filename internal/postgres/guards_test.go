@@ -27,29 +27,31 @@ func (w *world) verdicts() map[string]func(context.Context, worker.Lease) error 
 
 func TestSupersededWorkerCanGiveNoVerdict(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, old := w.running()
-	w.expire(j.ID)
-	w.claim()
-	before := w.row(j.ID)
-	for name, verdict := range w.verdicts() {
-		require.ErrorIs(t, verdict(t.Context(), old), worker.ErrStale, name)
-	}
-	require.Equal(t, before, w.row(j.ID))
+	forEachExecution(t, func(w *world) {
+		j, old := w.running()
+		w.expire(j.ID)
+		w.claim()
+		before := w.row(j.ID)
+		for name, verdict := range w.verdicts() {
+			require.ErrorIs(w, verdict(w.Context(), old), worker.ErrStale, name)
+		}
+		require.Equal(w, before, w.row(j.ID))
+	})
 }
 
 func TestVerdictNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.mustExec(`ALTER TABLE etl_job_records DROP CONSTRAINT etl_job_records_lease_while_running`)
-	j, lease := w.running()
-	w.mustExec("UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_record_id = $1", j.ID)
-	before := w.row(j.ID)
-	for name, verdict := range w.verdicts() {
-		require.ErrorIs(t, verdict(t.Context(), lease), worker.ErrStale, name)
-	}
-	require.Equal(t, before, w.row(j.ID))
-	w.requireNoEffects(j.ID)
+	forEachExecution(t, func(w *world) {
+		w.mustExec(`ALTER TABLE etl_job_records DROP CONSTRAINT etl_job_records_lease_while_running`)
+		j, lease := w.running()
+		w.mustExec("UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_record_id = $1", j.ID)
+		before := w.row(j.ID)
+		for name, verdict := range w.verdicts() {
+			require.ErrorIs(w, verdict(w.Context(), lease), worker.ErrStale, name)
+		}
+		require.Equal(w, before, w.row(j.ID))
+		w.requireNoEffects(j.ID)
+	})
 }
 
 func TestFenceNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
@@ -82,24 +84,25 @@ func TestLongPayloadIsNotEvenLoadedUnderStaleLease(t *testing.T) {
 
 func TestLeaseExpiringWhileVerdictWaitsMakesItStale(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for name, verdict := range w.verdicts() {
-		j, lease := w.running()
-		holding := w.begin()
-		_, err := holding.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR NO KEY UPDATE", j.ID)
-		require.NoError(t, err)
-		done := async(func() (struct{}, error) { return struct{}{}, verdict(t.Context(), lease) })
-		w.waitForLock()
-		// The lease ends after the verdict's transaction began, whose now() would still see it alive.
-		_, err = holding.Exec(t.Context(), "UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1", j.ID)
-		require.NoError(t, err)
-		require.NoError(t, holding.Commit(t.Context()))
-		require.ErrorIs(t, (<-done).err, worker.ErrStale, name)
-		require.Equal(t, job.StatusRunning, w.get(j.ID).Status, name)
-		w.requireNoEffects(j.ID)
-		_, err = w.cancel(j, "k") // out of the way of the next claim
-		require.NoError(t, err)
-	}
+	forEachExecution(t, func(w *world) {
+		for name, verdict := range w.verdicts() {
+			j, lease := w.running()
+			holding := w.begin()
+			_, err := holding.Exec(w.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR NO KEY UPDATE", j.ID)
+			require.NoError(w, err)
+			done := async(func() (struct{}, error) { return struct{}{}, verdict(w.Context(), lease) })
+			w.waitForLock()
+			// The lease ends after the verdict's transaction began, whose now() would still see it alive.
+			_, err = holding.Exec(w.Context(), "UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1", j.ID)
+			require.NoError(w, err)
+			require.NoError(w, holding.Commit(w.Context()))
+			require.ErrorIs(w, (<-done).err, worker.ErrStale, name)
+			require.Equal(w, job.StatusRunning, w.get(j.ID).Status, name)
+			w.requireNoEffects(j.ID)
+			_, err = w.cancel(j, "k") // out of the way of the next claim
+			require.NoError(w, err)
+		}
+	})
 }
 
 func TestClaimReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
@@ -176,36 +179,37 @@ func (w *world) twins(other job.Owner) {
 
 func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := job.OwnerOf("owner b")
-	source := w.failed()
-	_, executed := w.running()
-	_, retried := w.running()
-	_, failed := w.running()
-	cancelled, claimed := w.submit(), w.submit()
-	w.twins(other)
-	w.mustExec(`UPDATE etl_job_records SET next_attempt_at = clock_timestamp() + interval '1 hour'
-		WHERE principal_scope_hash = $1 AND job_status = 'PENDING'`, other[:]) // so that the claim is of the owner's own job
-	twinRows := func() string {
-		var text string
-		require.NoError(t, w.admin.QueryRow(t.Context(), `SELECT string_agg(r::text, E'\n' ORDER BY job_record_id)
-			FROM etl_job_records AS r WHERE principal_scope_hash = $1`, other[:]).Scan(&text))
-		return text
-	}
-	before := twinRows()
+	forEachExecution(t, func(w *world) {
+		other := job.OwnerOf("owner b")
+		source := w.failed()
+		_, executed := w.running()
+		_, retried := w.running()
+		_, failed := w.running()
+		cancelled, claimed := w.submit(), w.submit()
+		w.twins(other)
+		w.mustExec(`UPDATE etl_job_records SET next_attempt_at = clock_timestamp() + interval '1 hour'
+			WHERE principal_scope_hash = $1 AND job_status = 'PENDING'`, other[:]) // so that the claim is of the owner's own job
+		twinRows := func() string {
+			var text string
+			require.NoError(w, w.admin.QueryRow(w.Context(), `SELECT string_agg(r::text, E'\n' ORDER BY job_record_id)
+				FROM etl_job_records AS r WHERE principal_scope_hash = $1`, other[:]).Scan(&text))
+			return text
+		}
+		before := twinRows()
 
-	require.NoError(t, w.store.Execute(t.Context(), executed))
-	require.NoError(t, w.store.Retry(t.Context(), retried, time.Hour))
-	require.NoError(t, w.store.Fail(t.Context(), failed, job.FailureTarget))
-	_, err := w.cancel(cancelled, "k")
-	require.NoError(t, err)
-	require.Equal(t, claimed.ID, w.claim().JobID)
-	_, err = w.replay(source, "k")
-	require.NoError(t, err)
+		require.NoError(w, w.store.Execute(w.Context(), executed))
+		require.NoError(w, w.store.Retry(w.Context(), retried, time.Hour))
+		require.NoError(w, w.store.Fail(w.Context(), failed, job.FailureTarget))
+		_, err := w.cancel(cancelled, "k")
+		require.NoError(w, err)
+		require.Equal(w, claimed.ID, w.claim().JobID)
+		_, err = w.replay(source, "k")
+		require.NoError(w, err)
 
-	require.Equal(t, before, twinRows())
-	require.Zero(t, w.count("processed_data WHERE principal_scope_hash = $1", other[:]))
-	require.Zero(t, w.count("etl_idempotency_records WHERE principal_scope_hash = $1", other[:]))
+		require.Equal(w, before, twinRows())
+		require.Zero(w, w.count("processed_data WHERE principal_scope_hash = $1", other[:]))
+		require.Zero(w, w.count("etl_idempotency_records WHERE principal_scope_hash = $1", other[:]))
+	})
 }
 
 func TestOneTextHasAnotherHashForEachJobThatItCancelled(t *testing.T) {

@@ -166,7 +166,7 @@ func TestExecutionWhoseConnectionIsCutHasItsEffectsOnce(t *testing.T) {
 			t.Parallel()
 			w := newFaultWorld(t)
 			j, lease := w.running()
-			lease.Payload = nil // as that of a long batch
+			lease.Payload = nil // as that of a long batch, which goes alone
 			hold := w.proxy.Hold(c.step, c.sql)
 			execution := w.far.execute(lease)
 			hold.Cut(t)
@@ -179,6 +179,28 @@ func TestExecutionWhoseConnectionIsCutHasItsEffectsOnce(t *testing.T) {
 				require.NoError(t, verdict)
 				w.requireNoEffects(j.ID)
 				require.NoError(t, w.far.store.Execute(t.Context(), w.claim()))
+			}
+			require.Equal(t, job.StatusSucceeded, w.get(j.ID).Status)
+			w.requireEffectsOnce(j.ID)
+			w.requireBooksBalance()
+		})
+	}
+}
+
+func TestGatheredExecutionWhoseConnectionIsCutIsTriedAgainAndDoneOnce(t *testing.T) {
+	t.Parallel()
+	for _, step := range steps {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newFaultWorld(t)
+			j, lease := w.running()
+			hold := w.proxy.Hold(step, gatheredExecutionSQL)
+			execution := w.far.execute(lease)
+			hold.Cut(t)
+			if err := (<-execution).err; step == faultproxy.AfterCommit {
+				require.Error(t, err, "its own first try took the lease")
+			} else {
+				require.NoError(t, err)
 			}
 			require.Equal(t, job.StatusSucceeded, w.get(j.ID).Status)
 			w.requireEffectsOnce(j.ID)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -27,11 +28,11 @@ func (w *world) cancelActor(name string, j job.Job) actor {
 }
 
 // gatheredCancelActor takes the statement of gathered cancellations, and the one of a single one where that passed the job over.
-func (w *world) gatheredCancelActor(name string, j job.Job) actor {
-	hash := cancelHash(w, j, name)
+func (w *world) gatheredCancelActor(j job.Job) actor {
+	hash := cancelHash(w, j, "cancel")
 	gathered := exec(gatheredCancelSQL, [][]byte{w.owner[:]}, []uuid.UUID{j.ID}, [][]byte{hash}, job.CancellationByOwner)
 	alone := exec(cancelSQL, w.owner[:], j.ID, hash, job.CancellationByOwner)
-	return actor{name: name, makes: job.StatusCancelled, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
+	return actor{name: "cancel", makes: job.StatusCancelled, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
 		won, err := gathered(ctx, tx)
 		if won || err != nil {
 			return won, err
@@ -56,6 +57,12 @@ func (w *world) executeActor(l worker.Lease) actor {
 			return true, err
 		},
 	}}
+}
+
+// gatheredExecuteActor takes the statement of gathered executions. One that it passes over goes alone, in a transaction of its own.
+func gatheredExecuteActor(l worker.Lease) actor {
+	return actor{name: "execute", makes: job.StatusSucceeded, steps: []step{exec(gatheredExecutionSQL,
+		[][]byte{l.Owner[:]}, []uuid.UUID{l.JobID}, []uuid.UUID{l.ClaimID}, []json.RawMessage{l.Payload})}}
 }
 
 func (w *world) retryActor(l worker.Lease) actor {
@@ -118,16 +125,38 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
 		"gathered cancel, execute": {func(w *world) []actor {
 			j, l := w.running()
-			return []actor{w.gatheredCancelActor("cancel", j), w.executeActor(l)}
+			return []actor{w.gatheredCancelActor(j), w.executeActor(l)}
 		}, map[string]int{"cancel": 7, "execute": 3}},
 		"gathered cancel, cancel under another key, execute": {func(w *world) []actor {
 			j, l := w.running()
-			return []actor{w.gatheredCancelActor("cancel", j), w.cancelActor("other", j).committingAtOnce(), w.executeActor(l)}
+			return []actor{w.gatheredCancelActor(j), w.cancelActor("other", j).committingAtOnce(), w.executeActor(l)}
 		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
 		"gathered cancel, claim, claim": {func(w *world) []actor {
 			j := w.submit()
-			return []actor{w.gatheredCancelActor("cancel", j), claimActor("claim"), claimActor("again")}
+			return []actor{w.gatheredCancelActor(j), claimActor("claim"), claimActor("again")}
 		}, map[string]int{"cancel": 30, "cancel claim": 30, "cancel again": 30}},
+		"cancel, gathered execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), gatheredExecuteActor(l)}
+		}, map[string]int{"cancel": 3, "execute": 3}},
+		"gathered cancel, cancel under another key, gathered execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.gatheredCancelActor(j), w.cancelActor("other", j).committingAtOnce(), gatheredExecuteActor(l)}
+		}, map[string]int{"cancel": 12, "other": 6, "execute": 12}},
+		"gathered execute, execute": {func(w *world) []actor {
+			_, l := w.running()
+			alone := w.executeActor(l)
+			alone.name = "alone"
+			return []actor{gatheredExecuteActor(l), alone}
+		}, map[string]int{"execute": 4, "alone": 6}},
+		"expire, claim, gathered execute": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{expireActor(j), claimActor("claim"), gatheredExecuteActor(l)}
+		}, map[string]int{"expire": 4, "expire claim": 6, "execute": 20}},
+		"cancel, gathered execute, replay": {func(w *world) []actor {
+			j, l := w.running()
+			return []actor{w.cancelActor("cancel", j), gatheredExecuteActor(l), w.replayActor("replay", j).committingAtOnce()}
+		}, map[string]int{"cancel": 9, "cancel replay": 6, "execute": 15}},
 		"retry, execute": {func(w *world) []actor {
 			_, l := w.running()
 			return []actor{w.retryActor(l), w.executeActor(l)}

@@ -300,6 +300,9 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 		{name: "backlogSQL", sql: backlogSQL, args: []any{100}}, // counts up to so many
 		{name: "leasedPayloadSQL", sql: leasedPayloadSQL, args: []any{o, running, leaseID}},
 		{name: "succeedSQL", sql: succeedSQL, args: []any{o, running, leaseID}},
+		{name: "gatheredExecutionSQL", sql: gatheredExecutionSQL, args: []any{
+			[][]byte{o, o}, []uuid.UUID{running, uuid.Nil}, []uuid.UUID{leaseID, leaseID}, `{"[]","[]"}`,
+		}},
 		{name: "retrySQL", sql: retrySQL, args: []any{o, running, leaseID, time.Second}},
 		{name: "failSQL", sql: failSQL, args: []any{o, running, leaseID, job.FailureTarget}},
 	}

@@ -39,49 +39,52 @@ func TestCancelBeforeSuccessRollsBackEffectsAndLedger(t *testing.T) {
 
 func TestCancelCommittingWhileSuccessWaitsRollsBackEffectsAndLedger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	cancelling := w.cancelInTransaction(j, make([]byte, 32))
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		cancelling := w.cancelInTransaction(j, make([]byte, 32))
 
-	execution := w.execute(lease)
-	w.waitForLock() // the fence waits for the cancellation
-	require.NoError(t, cancelling.Commit(t.Context()))
+		execution := w.execute(lease)
+		w.waitForLock() // the fence waits for the cancellation
+		require.NoError(w, cancelling.Commit(w.Context()))
 
-	require.ErrorIs(t, (<-execution).err, worker.ErrStale)
-	require.Equal(t, job.StatusCancelled, w.get(j.ID).Status)
-	w.requireNoEffects(j.ID)
+		require.ErrorIs(w, (<-execution).err, worker.ErrStale)
+		require.Equal(w, job.StatusCancelled, w.get(j.ID).Status)
+		w.requireNoEffects(j.ID)
+	})
 }
 
 func TestCancelRollingBackWhileSuccessWaitsLetsSuccessWin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	cancelling := w.cancelInTransaction(j, make([]byte, 32))
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		cancelling := w.cancelInTransaction(j, make([]byte, 32))
 
-	execution := w.execute(lease)
-	w.waitForLock()
-	require.NoError(t, cancelling.Rollback(t.Context()))
+		execution := w.execute(lease)
+		w.waitForLock()
+		require.NoError(w, cancelling.Rollback(w.Context()))
 
-	require.NoError(t, (<-execution).err)
-	require.Equal(t, job.StatusSucceeded, w.get(j.ID).Status)
-	w.requireEffectsOnce(j.ID)
+		require.NoError(w, (<-execution).err)
+		require.Equal(w, job.StatusSucceeded, w.get(j.ID).Status)
+		w.requireEffectsOnce(j.ID)
+	})
 }
 
 func TestLeaseExpiringWhileSuccessWaitsRollsBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	moving := w.begin() // holds the row while the lease runs out
-	_, err := moving.Exec(t.Context(), `UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1`, j.ID)
-	require.NoError(t, err)
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		moving := w.begin() // holds the row while the lease runs out
+		_, err := moving.Exec(w.Context(), `UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_record_id = $1`, j.ID)
+		require.NoError(w, err)
 
-	execution := w.execute(lease)
-	w.waitForLock()
-	require.NoError(t, moving.Commit(t.Context()))
+		execution := w.execute(lease)
+		w.waitForLock()
+		require.NoError(w, moving.Commit(w.Context()))
 
-	require.ErrorIs(t, (<-execution).err, worker.ErrStale)
-	require.Equal(t, job.StatusRunning, w.get(j.ID).Status)
-	w.requireNoEffects(j.ID)
+		require.ErrorIs(w, (<-execution).err, worker.ErrStale)
+		require.Equal(w, job.StatusRunning, w.get(j.ID).Status)
+		w.requireNoEffects(j.ID)
+	})
 }
 
 func TestLeaseExpiringDuringLoadRollsBackThoughTransactionBeganBefore(t *testing.T) {

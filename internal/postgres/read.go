@@ -54,12 +54,12 @@ type jobKey struct {
 }
 
 // gatheredJobs reads the jobs that there are.
-func (s *Store) gatheredJobs(ctx context.Context, keys []jobKey) ([]placed, error) {
+func (s *Store) gatheredJobs(ctx context.Context, keys []jobKey) ([]placed[job.Job], error) {
 	owners, ids := make([][]byte, len(keys)), make([]uuid.UUID, len(keys))
 	for i, k := range keys {
 		owners[i], ids[i] = k.owner[:], k.id
 	}
-	return query(ctx, s, "jobs", scanPlaced, gatheredSQL, owners, ids)
+	return query(ctx, s, "jobs", scanPlacedJob, gatheredSQL, owners, ids)
 }
 
 // query runs one statement and collects its rows.

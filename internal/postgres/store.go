@@ -40,9 +40,10 @@ type Store struct {
 	config  Config
 	notices *notifier
 	// What is asked for at the same time shares statements.
-	reads         *gatherer[jobKey]
-	submissions   *gatherer[job.NewJob]
-	cancellations *gatherer[cancellation]
+	reads         *gatherer[jobKey, job.Job]
+	submissions   *gatherer[job.NewJob, job.Job]
+	cancellations *gatherer[cancellation, job.Job]
+	executions    *gatherer[worker.Lease, worker.Lease]
 }
 
 // reader is what reads are sent to: the pool, or one connection to a replica.
@@ -65,9 +66,10 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Listen = pool.Config().ConnConfig
 	}
 	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
-	s.reads = &gatherer[jobKey]{verb: "jobs", send: s.gatheredJobs}
-	s.submissions = &gatherer[job.NewJob]{verb: "submit", send: s.gatheredSubmit}
-	s.cancellations = &gatherer[cancellation]{verb: "cancel", send: s.gatheredCancel}
+	s.reads = &gatherer[jobKey, job.Job]{verb: "jobs", send: s.gatheredJobs}
+	s.submissions = &gatherer[job.NewJob, job.Job]{verb: "submit", send: s.gatheredSubmit}
+	s.cancellations = &gatherer[cancellation, job.Job]{verb: "cancel", send: s.gatheredCancel}
+	s.executions = &gatherer[worker.Lease, worker.Lease]{verb: "execute", send: s.gatheredExecution}
 	go s.notices.run()
 	return s
 }

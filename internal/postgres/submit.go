@@ -57,7 +57,7 @@ func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, 
 }
 
 // gatheredSubmit creates the jobs whose keys are free.
-func (s *Store) gatheredSubmit(ctx context.Context, jobs []job.NewJob) ([]placed, error) {
+func (s *Store) gatheredSubmit(ctx context.Context, jobs []job.NewJob) ([]placed[job.Job], error) {
 	return s.writeGathered(ctx, "submit", statement{gatheredSubmitSQL, newJobColumns(jobs)})
 }
 

@@ -81,45 +81,49 @@ func leasedIDs(c worker.Claimed) []uuid.UUID {
 
 func TestExecutingLoadsEveryRecordInOrderWithTrimmedIDs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), []byte("[{\"id\":\"\\u3000 b\\t\"},{\"id\":\"a\",\"x\":[1]}]"))
-	require.NoError(t, err)
-	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
-	j := w.get(accepted.Job.ID)
-	require.Equal(t, job.StatusSucceeded, j.Status)
-	require.Equal(t, 1, w.count(`processed_data WHERE record_ordinal = 1 AND record_id = 'b' AND principal_scope_hash = $1`, w.owner[:]))
-	require.Equal(t, 1, w.count(`processed_data WHERE record_ordinal = 2 AND record_id = 'a' AND record_body = '{"id":"a","x":[1]}'`))
-	require.Equal(t, 1, w.count(`etl_idempotency_records AS l JOIN etl_job_records AS j USING (principal_scope_hash, job_record_id)
-		WHERE l.request_digest = j.request_digest AND l.record_count = j.record_count AND j.request_payload IS NULL`))
+	forEachExecution(t, func(w *world) {
+		accepted, err := w.service.Submit(w.Context(), w.owner, key(w, "k"), []byte("[{\"id\":\"\\u3000 b\\t\"},{\"id\":\"a\",\"x\":[1]}]"))
+		require.NoError(w, err)
+		require.NoError(w, w.store.Execute(w.Context(), w.claim()))
+		j := w.get(accepted.Job.ID)
+		require.Equal(w, job.StatusSucceeded, j.Status)
+		require.Equal(w, 1, w.count(`processed_data WHERE record_ordinal = 1 AND record_id = 'b' AND principal_scope_hash = $1`, w.owner[:]))
+		require.Equal(w, 1, w.count(`processed_data WHERE record_ordinal = 2 AND record_id = 'a' AND record_body = '{"id":"a","x":[1]}'`))
+		require.Equal(w, 1, w.count(`etl_idempotency_records AS l JOIN etl_job_records AS j USING (principal_scope_hash, job_record_id)
+			WHERE l.request_digest = j.request_digest AND l.record_count = j.record_count AND j.request_payload IS NULL`))
+	})
 }
 
 func TestExecutingAnEmptyBatchSucceeds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	accepted, err := w.service.Submit(t.Context(), w.owner, key(t, "k"), []byte(`[]`))
-	require.NoError(t, err)
-	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
-	require.Equal(t, job.StatusSucceeded, w.get(accepted.Job.ID).Status)
+	forEachExecution(t, func(w *world) {
+		accepted, err := w.service.Submit(w.Context(), w.owner, key(w, "k"), []byte(`[]`))
+		require.NoError(w, err)
+		require.NoError(w, w.store.Execute(w.Context(), w.claim()))
+		require.Equal(w, job.StatusSucceeded, w.get(accepted.Job.ID).Status)
+	})
 }
 
 func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	require.NoError(t, w.store.Execute(t.Context(), lease))
-	require.Error(t, w.store.Execute(t.Context(), lease), "it loads before it meets the fence")
-	require.ErrorIs(t, w.store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
-	w.requireEffectsOnce(j.ID)
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		require.NoError(w, w.store.Execute(w.Context(), lease))
+		require.Error(w, w.store.Execute(w.Context(), lease), "it loads before it meets the fence")
+		require.ErrorIs(w, w.store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		w.requireEffectsOnce(j.ID)
+	})
 }
 
 func TestLedgerRowMakesSecondExecutionFailItsIntegrity(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	w.mustExec(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
-		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records`)
-	requireLoadError(t, job.FailureIntegrity, false, w.store.Execute(t.Context(), lease))
-	require.Zero(t, w.count("processed_data WHERE job_record_id = $1", j.ID))
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		w.mustExec(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
+			SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records`)
+		requireLoadError(w, job.FailureIntegrity, false, w.store.Execute(w.Context(), lease))
+		require.Zero(w, w.count("processed_data WHERE job_record_id = $1", j.ID))
+	})
 }
 
 func TestPayloadWithoutItsDigestFailsItsIntegrity(t *testing.T) {
@@ -259,11 +263,12 @@ func TestFailingEndsTheJobWithItsCode(t *testing.T) {
 
 func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j, lease := w.running()
-	w.expire(j.ID)
-	require.ErrorIs(t, w.store.Execute(t.Context(), lease), worker.ErrStale)
-	require.ErrorIs(t, w.store.Retry(t.Context(), lease, 0), worker.ErrStale)
-	require.ErrorIs(t, w.store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
-	require.Equal(t, job.StatusRunning, w.get(j.ID).Status)
+	forEachExecution(t, func(w *world) {
+		j, lease := w.running()
+		w.expire(j.ID)
+		require.ErrorIs(w, w.store.Execute(w.Context(), lease), worker.ErrStale)
+		require.ErrorIs(w, w.store.Retry(w.Context(), lease, 0), worker.ErrStale)
+		require.ErrorIs(w, w.store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.Equal(w, job.StatusRunning, w.get(j.ID).Status)
+	})
 }

@@ -86,8 +86,8 @@ type Queue interface {
 	// transaction holds.
 	Claim(ctx context.Context, r ClaimRequest) (Claimed, error)
 
-	// Execute loads the job's records, writes its ledger row and makes it SUCCEEDED, in one transaction that commits only
-	// under the exact live lease. [ErrStale] when the lease was gone in the end, a [LoadError] when the load failed before
+	// Execute loads the job's records, writes its ledger row and makes it SUCCEEDED, in one transaction that does so only
+	// under the exact live lease, and that may be shared by executions that come together. [ErrStale] when the lease was gone in the end, a [LoadError] when the load failed before
 	// that was looked at; in both cases nothing remains. Cancelling ctx stops the load.
 	Execute(ctx context.Context, l Lease) error
 
