@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // patience is how long a block of commands may take.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // prelude stands in front of a block. It answers the program's question for a password, and leaves a server or worker
 // behind once it has said that it is ready, until the shell ends.

@@ -21,7 +21,7 @@ const repository = ".."
 const written = "http://127.0.0.1:8080"
 
 // patience is how long a session may take. It waits for jobs, which would be for ever if they failed.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // block is one fenced block of commands, and the block that shows what they print, if there is one.
 type block struct{ commands, shown string }

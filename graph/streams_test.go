@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for something that normally happens at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // newStreamServer starts an endpoint that hears of changes.
 func newStreamServer(t *testing.T, change ...func(*graph.Config)) *server {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 const runMain = "FENCEPOST_TEST_RUN_MAIN"
 
 // patience is how long a test waits for something that normally happens at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 const (
 	name     = "ann"
@@ -72,8 +73,28 @@ type process struct {
 	api, admin string
 	// announced is what it printed until it was ready.
 	announced string
-	stop      context.CancelFunc
-	ended     chan outcome
+	// said is its log so far.
+	said  *journal
+	stop  context.CancelFunc
+	ended chan outcome
+}
+
+// journal is what a running command writes, to be read meanwhile.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(text []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(text)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 // start runs a command and returns when it has printed the line that it is ready by.
@@ -82,12 +103,11 @@ func start(t *testing.T, e env, ready string, args ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	stdout, printed := io.Pipe()
-	p := &process{stop: cancel, ended: make(chan outcome, 1)}
+	p := &process{said: &journal{}, stop: cancel, ended: make(chan outcome, 1)}
 	go func() {
-		var stderr bytes.Buffer
-		code := run(ctx, shell{nil, printed, &stderr, e.lookup}, args)
+		code := run(ctx, shell{nil, printed, p.said, e.lookup}, args)
 		printed.CloseWithError(io.EOF)
-		p.ended <- outcome{code: code, stderr: stderr.String()}
+		p.ended <- outcome{code: code, stderr: p.said.String()}
 	}()
 	p.readAnnouncement(t, stdout, ready)
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()

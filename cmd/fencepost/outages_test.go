@@ -152,12 +152,13 @@ func (s *outageSite) takeAllConnections(t *testing.T) (held []*pgx.Conn) {
 	}
 }
 
-// requireOutage waits until the server has noticed, and asks for everything at once.
+// requireOutage waits until the server and its worker have noticed, and asks for everything at once.
 func (s *outageSite) requireOutage(t *testing.T, o outage) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return call(t, http.MethodGet, s.api+"/readyz", "").status == http.StatusServiceUnavailable
 	}, patience, 10*time.Millisecond, o.name)
+	s.requireClaims(t, true, o.name)
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, s.api+"/livez", "").status, o.name)
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, s.admin+"/livez", "").status, o.name)
 	for _, a := range callAll(t, o.name, s.requests()...) {
@@ -172,6 +173,20 @@ func (s *outageSite) requireOutage(t *testing.T, o outage) {
 			requireUnavailable(t, a, o.name)
 		}
 	}
+}
+
+const (
+	cannotClaim = "worker cannot claim jobs"
+	claimsAgain = "worker claims jobs again"
+)
+
+// requireClaims waits until the worker's latest claim has failed, or no longer has, as its log tells.
+func (s *outageSite) requireClaims(t *testing.T, failing bool, during string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		log := s.said.String()
+		return failing == (strings.Count(log, cannotClaim) > strings.Count(log, claimsAgain))
+	}, patience, 10*time.Millisecond, during)
 }
 
 // requests are of every kind.
@@ -224,23 +239,22 @@ func (s *outageSite) requireRecovery(t *testing.T, key string) {
 		return call(t, http.MethodGet, s.api+"/readyz", "").status == http.StatusOK
 	}, patience, 10*time.Millisecond, key)
 	requireSuccess(t, s.submit(t, key))
+	s.requireClaims(t, false, key)
 	require.Empty(t, pgtest.WrongRows(t, s.database.URL()), "the rows that are wrong after: %s", key)
 }
 
-// requireQuietLog ends the server. Its log has a line or two for each outage, and no secrets.
+// requireQuietLog ends the server. Its log has two lines for each outage, and a few of attempts, and no secrets.
 func (s *outageSite) requireQuietLog(t *testing.T, outages int) {
 	t.Helper()
 	b := readBooks(t, s.database.URL())
 	require.Equal(t, balance{Succeeded: outages + 1, Jobs: outages + 1}, b)
 	said := s.requireSecrecy(t, s.answers.String(), password, s.proxy.URL(), s.database.URL(), "postgres://")
 	log, _, _ := strings.Cut(said, "# HELP")
-	failed := strings.Count(log, "worker cannot claim jobs")
-	require.LessOrEqual(t, failed, outages, log)
-	require.Positive(t, failed, log)
-	require.Equal(t, failed, strings.Count(log, "worker claims jobs again"), log)
+	require.Equal(t, outages, strings.Count(log, cannotClaim), log)
+	require.Equal(t, outages, strings.Count(log, claimsAgain), log)
 	attempts := strings.Count(log, "job attempt ended")
 	require.LessOrEqual(t, attempts, 2*(outages+1), log)
-	require.Equal(t, attempts+2*failed+1, strings.Count(log, "\n"), "nothing but that, and that it drains: %s", log)
+	require.Equal(t, attempts+2*outages+1, strings.Count(log, "\n"), "nothing but that, and that it drains: %s", log)
 }
 
 func TestServerWhoseDatabaseIsAStandbyAnswersReadsAndIsNotReady(t *testing.T) {

@@ -24,7 +24,7 @@ func (s Step) String() string {
 }
 
 // patience is how long a test waits for what normally happens at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Hold is a step at which one connection is to be held. Make one with [Proxy.Hold].
 type Hold struct {

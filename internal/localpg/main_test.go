@@ -22,7 +22,7 @@ import (
 const helperDataDir = "LOCALPG_HELPER_DATA_DIR"
 
 // patience is how long a test waits for a condition that normally comes true at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	if dataDir := os.Getenv(helperDataDir); dataDir != "" {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 const countTables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 

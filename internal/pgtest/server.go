@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long a test waits for what normally happens at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // pollInterval is how often a wait looks.
 const pollInterval = 5 * time.Millisecond

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 var batch = []byte(`[{"id":"alpha","amount":1},{"id":"beta","amount":2}]`)
 
 // patience is how long a test waits for something that normally happens at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // maxAttempts is the attempt limit of the tests' claims.
 const maxAttempts = 3

@@ -56,7 +56,7 @@ func (r *replicated) requireServed(read func()) {
 	require.Eventually(r, func() bool {
 		read()
 		return r.last() == ReplicaServed
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // pause stops the replay of the log on the standby, which goes on to answer.
@@ -68,7 +68,7 @@ func (r *replicated) pause() {
 		var state string
 		err := r.replica.QueryRow(r.Context(), "SELECT pg_get_wal_replay_pause_state()").Scan(&state)
 		return err == nil && state == "paused"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 func (r *replicated) resume() {

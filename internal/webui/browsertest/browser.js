@@ -12,13 +12,16 @@ const { url, user, password } = setting;
 const browser = await chromium.launch({ executablePath: setting.chromium, args: ['--no-sandbox'] });
 after(() => browser.close());
 
+// patience is how long a test waits for something that normally happens at once, in milliseconds.
+const patience = 60_000;
+
 // visit runs a test with a page of its own. The options are those of a playwright context.
 export function visit(name, body, options = {}) {
-  test(name, { timeout: 30_000 }, async () => {
+  test(name, { timeout: 4 * patience }, async () => {
     const context = await browser.newContext({
       baseURL: url, httpCredentials: { username: user, password }, viewport: { width: 1360, height: 860 }, ...options,
     });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(patience);
     const complaints = [];
     context.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
