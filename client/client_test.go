@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
-	"fencepost/internal/ratelimit"
 )
 
 func TestCredentialsNeedEncryptionOnTheWayToAnotherMachine(t *testing.T) {
@@ -42,7 +41,7 @@ func TestBaseURLIsChecked(t *testing.T) {
 
 func TestBaseURLMayHaveAPath(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		http.StripPrefix("/behind", next).ServeHTTP(rw, r)
 	})
@@ -53,7 +52,7 @@ func TestRedirectIsNotFollowedWithCredentials(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("redirect was followed") }))
 	defer elsewhere.Close()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1, func(rw http.ResponseWriter, r *http.Request, _ http.Handler) {
 		http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	})

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"fencepost/internal/ratelimit"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
 )
@@ -28,7 +27,7 @@ func (e *exampleTB) Fatalf(format string, args ...any) { panic(fmt.Sprintf(forma
 // startServer starts a server on a database of its own, with a worker if there is to be one.
 func startServer(withWorker bool) (url string, stop func()) {
 	t := &exampleTB{}
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	if withWorker {
 		t.startWorker(w)
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
-	"fencepost/internal/ratelimit"
 )
 
 func TestSubmittedJobIsTheOneThatIsRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	accepted, err := c.Submit(t.Context(), `a key with "quotes" and \`, []byte(batch))
 	require.NoError(t, err)
@@ -32,7 +31,7 @@ func TestSubmittedJobIsTheOneThatIsRead(t *testing.T) {
 
 func TestSameKeyIsTheSameJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	first, err := c.Submit(t.Context(), "key", []byte(batch))
 	require.NoError(t, err)
@@ -53,7 +52,7 @@ func TestNewKeysAreDifferent(t *testing.T) {
 
 func TestImpossibleKeyIsRefusedAsTheServerWould(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	for _, key := range []string{"two\nlines", "schlüssel", strings.Repeat("x", 256)} {
 		_, err := c.Submit(t.Context(), key, []byte(batch))
@@ -67,7 +66,7 @@ func TestImpossibleKeyIsRefusedAsTheServerWould(t *testing.T) {
 
 func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	id := w.submit(c)
 	cancelled, err := c.Cancel(t.Context(), id, "stop")
@@ -85,7 +84,7 @@ func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
 
 func TestReplayIsANewJobThatNamesItsSource(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	source := w.cancelled(c)
 	accepted, err := c.Replay(t.Context(), source, "again", []byte(batch))
@@ -101,7 +100,7 @@ func TestReplayIsANewJobThatNamesItsSource(t *testing.T) {
 
 func TestListFollowsItsPagesAndFilters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	oldest, middle := w.submit(c), w.cancelled(c)
 	derived := w.replay(c, middle)
@@ -128,7 +127,7 @@ func (w *world) list(c *client.Client, f client.Filter) (ids []uuid.UUID) {
 
 func TestListEndsAfterAnError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	turns := 0
 	for _, err := range w.client().List(t.Context(), client.Filter{PageSize: 101}) {
 		requireProblem(t, err, client.CodeInvalidPageRequest)
@@ -139,7 +138,7 @@ func TestListEndsAfterAnError(t *testing.T) {
 
 func TestCredentialsAndUserAgentAreSent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		require.Equal(t, "loader/1.0", r.UserAgent())
 		next.ServeHTTP(rw, r)
@@ -156,7 +155,7 @@ func TestCredentialsAndUserAgentAreSent(t *testing.T) {
 
 func TestAnswerOfAnotherServerIsAnError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) { _, _ = rw.Write([]byte("<html>")) })
 	_, err := w.client().Get(t.Context(), uuid.New())
 	require.ErrorContains(t, err, "not one of a Fencepost server")

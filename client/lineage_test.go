@@ -10,12 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
-	"fencepost/internal/ratelimit"
 )
 
 func TestLineageHoldsTheRootAndEveryReplay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	root := w.cancelled(c)
 	first, second := w.replay(c, root), w.replay(c, root)
@@ -35,7 +34,7 @@ func TestLineageHoldsTheRootAndEveryReplay(t *testing.T) {
 
 func TestProvenanceIsAJSONLDDocument(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	document, err := c.Provenance(t.Context(), w.submit(c))
 	require.NoError(t, err)
@@ -50,7 +49,7 @@ func TestProvenanceIsAJSONLDDocument(t *testing.T) {
 // the first page and its own replay on the second one.
 func TestLineageThatGrowsBetweenItsPagesIsReadAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	root := w.cancelled(c)
 	child := w.replay(c, root)

@@ -2,10 +2,13 @@ package client_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +29,7 @@ func hangUp(rw http.ResponseWriter) {
 
 func TestLostAnswerIsAskedForAgainUnderTheSameKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(2, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r) // the server commits, and nobody hears of it
 		hangUp(rw)
@@ -42,7 +45,7 @@ func TestLostAnswerIsAskedForAgainUnderTheSameKey(t *testing.T) {
 
 func TestAnswerThatBreaksOffIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		rw.Header().Set("Content-Length", "100")
 		_, _ = rw.Write([]byte("{"))
@@ -55,7 +58,7 @@ func TestAnswerThatBreaksOffIsAskedForAgain(t *testing.T) {
 
 func TestUndecidedConflictIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	id := w.submit(w.client())
 	tx, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -76,7 +79,7 @@ func TestUndecidedConflictIsTriedAgain(t *testing.T) {
 
 func TestDecidedConflictIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	id := w.submit(c)
 	_, err := c.Replay(t.Context(), id, "key", []byte(batch))
@@ -85,46 +88,77 @@ func TestDecidedConflictIsNotTriedAgain(t *testing.T) {
 
 func TestRateLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{Submit: 1})
-	var seen retries
-	c := w.client(seen.option())
+	var passed atomic.Int64 // on the server's clock, which stands still until the client waits
+	w := newLimitedWorld(t, ratelimit.Rates{Submit: 1}, func() time.Time { return time.Unix(1e9, passed.Load()) })
+	var refusal error
+	c := w.client(client.WithRetryNotice(func(err error, wait time.Duration) {
+		refusal = err
+		require.GreaterOrEqual(t, wait, time.Second)
+		passed.Add(wait.Nanoseconds())
+	}))
 	w.submit(c)
+	require.NoError(t, refusal)
 	w.submit(c)
 	require.Equal(t, 2, w.jobCount())
-	require.NotEmpty(t, seen.errs)
-	requireProblem(t, seen.errs[0], client.CodeRateLimited)
-	require.GreaterOrEqual(t, seen.waits[0], time.Second)
+	requireProblem(t, refusal, client.CodeRateLimited)
 }
 
 func TestProxyThatHasNoServerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
-		w := newWorld(t, ratelimit.Rates{})
+		w := newWorld(t)
 		w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
-			rw.Header().Set("Retry-After", time.Now().Add(2*time.Second).UTC().Format(http.TimeFormat))
 			http.Error(rw, `"no upstream"`, status)
 		})
 		var seen retries
 		w.submit(w.client(seen.option()))
 		require.Len(t, seen.errs, 1)
 		require.EqualError(t, seen.errs[0], http.StatusText(status))
-		require.Greater(t, seen.waits[0], time.Second/2, "the date is in one to two seconds")
 	}
 }
 
+func TestRetryAfterMayBeADate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		rw.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked time.Duration
+	c := w.client(client.WithPatience(2*time.Hour), client.WithRetryNotice(func(_ error, wait time.Duration) {
+		asked = wait
+		cancel()
+	}))
+	_, err := c.Get(ctx, uuid.New())
+	require.EqualError(t, err, "Service Unavailable")
+	require.InDelta(t, time.Hour, asked, float64(time.Minute))
+}
+
+// disconnected is a transport whose answers are lost.
+type disconnected struct{}
+
+func (disconnected) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+
 func TestPatienceEndsTheRetries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
-	w.before(1000, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) { hangUp(rw) })
-	var seen retries
-	_, err := w.client(seen.option(), client.WithPatience(300*time.Millisecond)).Get(t.Context(), uuid.New())
-	require.ErrorIs(t, err, client.ErrUnreachable)
-	require.NotEmpty(t, seen.errs)
+	synctest.Test(t, func(t *testing.T) { // on whose clock an attempt takes no time
+		const patience = 300 * time.Millisecond
+		var seen retries
+		c, err := client.New(client.WithBaseURL("http://127.0.0.1"), client.WithHTTPClient(&http.Client{Transport: disconnected{}}),
+			client.WithPatience(patience), seen.option())
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = c.Get(t.Context(), uuid.New())
+		require.ErrorIs(t, err, client.ErrUnreachable)
+		require.NotEmpty(t, seen.errs)
+		require.LessOrEqual(t, time.Since(began), patience)
+	})
 }
 
 func TestWaitBeyondTheDeadlineIsNotBegun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1000, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		rw.Header().Set("Retry-After", "99999999999")
 		rw.WriteHeader(http.StatusServiceUnavailable)
@@ -137,7 +171,7 @@ func TestWaitBeyondTheDeadlineIsNotBegun(t *testing.T) {
 
 func TestCancelledContextEndsTheWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	w.before(1000, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		rw.Header().Set("Retry-After", "60")
 		rw.WriteHeader(http.StatusServiceUnavailable)
@@ -152,7 +186,7 @@ func TestCancelledContextEndsTheWait(t *testing.T) {
 
 func TestWhatStaysWrongIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
 	unknown := &http.Client{Transport: &http.Transport{

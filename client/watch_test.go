@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
-	"fencepost/internal/ratelimit"
 )
 
 // watch follows a job to its end and calls seen after each step, with the job as it is then.
@@ -25,7 +24,7 @@ func (w *world) watch(c *client.Client, id uuid.UUID, seen func(client.Job)) {
 
 func TestWatchShowsEachChangeOnceAndEndsWithTheJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	id := w.submit(c)
 	var statuses []client.Status
@@ -40,7 +39,7 @@ func TestWatchShowsEachChangeOnceAndEndsWithTheJob(t *testing.T) {
 
 func TestWatchAsksConditionallyAndWaitsAsTheServerAsks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	id := w.submit(c)
 	began := time.Now()
@@ -62,7 +61,7 @@ func TestWatchAsksConditionallyAndWaitsAsTheServerAsks(t *testing.T) {
 
 func TestWatchCanBeLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	for job, err := range c.Watch(t.Context(), w.submit(c)) {
 		require.NoError(t, err)
@@ -73,7 +72,7 @@ func TestWatchCanBeLeft(t *testing.T) {
 
 func TestWatchEndsAfterAnError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	var errs []error
 	for _, err := range c.Watch(t.Context(), uuid.New()) {
@@ -92,7 +91,7 @@ func TestWatchEndsAfterAnError(t *testing.T) {
 
 func TestWatchEndsWithItsContextAndWaitsWithoutBeingAsked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ratelimit.Rates{})
+	w := newWorld(t)
 	c := w.client()
 	id := w.submit(c)
 	w.before(1, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {

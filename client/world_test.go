@@ -37,7 +37,13 @@ type world struct {
 	front atomic.Pointer[func(next http.Handler) http.Handler]
 }
 
-func newWorld(t testing.TB, rates ratelimit.Rates) *world {
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newLimitedWorld(t, ratelimit.Rates{}, time.Now)
+}
+
+// newLimitedWorld starts a server whose rates are counted on a clock of the test's own.
+func newLimitedWorld(t testing.TB, rates ratelimit.Rates, now func() time.Time) *world {
 	t.Helper()
 	pool := pgtest.Pool(t)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 50 * time.Millisecond, CallTimeout: 20 * time.Second})
@@ -45,7 +51,7 @@ func newWorld(t testing.TB, rates ratelimit.Rates) *world {
 	handler := rest.New(rest.Config{
 		Service:       job.NewService(store, job.Limits{MaxPayloadBytes: 1000, MaxBatchRecords: 10}, telemetry.NewMetrics()),
 		Authenticator: authenticator,
-		Limiter:       ratelimit.New(rates, time.Now),
+		Limiter:       ratelimit.New(rates, now),
 		Ready:         pool.Ping,
 		RetryAfter:    time.Millisecond,
 		Log:           slog.New(slog.DiscardHandler),
@@ -90,16 +96,15 @@ func (w *world) before(n int64, answer func(rw http.ResponseWriter, r *http.Requ
 
 // retries counts the retries of a client, and keeps what they were for.
 type retries struct {
-	mu    sync.Mutex
-	errs  []error
-	waits []time.Duration
+	mu   sync.Mutex
+	errs []error
 }
 
 func (r *retries) option() client.Option {
-	return client.WithRetryNotice(func(err error, wait time.Duration) {
+	return client.WithRetryNotice(func(err error, _ time.Duration) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.errs, r.waits = append(r.errs, err), append(r.waits, wait)
+		r.errs = append(r.errs, err)
 	})
 }
 

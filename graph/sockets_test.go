@@ -181,7 +181,7 @@ func TestASocketIsClosedWhenTheServerStops(t *testing.T) {
 
 func TestAClientThatDoesNotAnswerPingsIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.KeepAlive, c.ClientTimeout = 20*time.Millisecond, 2*time.Second })
+	s := newServer(t, func(c *graph.Config) { c.KeepAlive, c.ClientTimeout = 20*time.Millisecond, 5*time.Second })
 	const answered = 5
 	var pings atomic.Int64
 	conn, _, err := s.dial(websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {

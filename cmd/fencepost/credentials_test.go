@@ -21,7 +21,8 @@ func elapsed(do func()) time.Duration {
 }
 
 // TestFiftyRequestsTakeLessThanTwoVerificationsBeyondTheFirst compares with what bcrypt needs for the same user, on the same
-// machine.
+// machine. A round in which the machine was busy with something else is repeated: without the memory of the password, each
+// round would take 49 verifications.
 //
 //nolint:paralleltest // it measures time
 func TestFiftyRequestsTakeLessThanTwoVerificationsBeyondTheFirst(t *testing.T) {
@@ -30,15 +31,20 @@ func TestFiftyRequestsTakeLessThanTwoVerificationsBeyondTheFirst(t *testing.T) {
 	line, err := os.ReadFile(users)
 	require.NoError(t, err)
 	_, hash, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-	verification := elapsed(func() { err = bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) })
-	require.NoError(t, err)
 
 	request := func() { require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.api+"/api/etl/jobs", "").status) }
 	request()
-	fortyNine := elapsed(func() {
-		for range 49 {
-			request()
-		}
-	})
-	require.Less(t, fortyNine, 2*verification)
+	quick := func() bool {
+		verification := elapsed(func() { err = bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) })
+		require.NoError(t, err)
+		fortyNine := elapsed(func() {
+			for range 49 {
+				request()
+			}
+		})
+		return fortyNine < 2*verification
+	}
+	for round := 0; !quick(); round++ {
+		require.Less(t, round, 20, "rounds of 49 requests that took two verifications or more")
+	}
 }

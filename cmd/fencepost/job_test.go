@@ -102,7 +102,7 @@ func TestListFiltersAndSaysWhenThereAreMore(t *testing.T) {
 
 func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
 	t.Parallel()
-	p := serve(t, pgtest.URL(t), "--workers=0", "--rate-limit-replay=0.01")
+	p := serve(t, pgtest.URL(t), "--workers=0", "--rate-limit-replay=0.001")
 	file, unknown := ordersFile(t), uuid.NewString()
 	id := p.id(t, "submit", file, "--idempotency-key", "used")
 	p.prints(t, "cancel", id)
@@ -129,7 +129,7 @@ func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
 		{exitNotFound, "etl_job_not_found", []string{"lineage", unknown, "--output", "jsonld"}},
 		{exitRefused, "etl_job_submission_key_reused", []string{"submit", write(t, "other", `[]`, 0o600), "--idempotency-key", "used"}},
 		{exitInvalid, "etl_invalid_json", []string{"submit", write(t, "text", `text`, 0o600)}},
-		{exitUnavailable, "etl_rate_limited", []string{"replay", id, file, "--timeout", "1s"}},
+		{exitUnavailable, "etl_rate_limited", []string{"replay", id, file, "--timeout", "1m"}},
 		{exitUnavailable, "cannot be reached", []string{"list", "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
 	} {
 		o := p.job(t, c.args...)

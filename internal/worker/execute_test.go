@@ -136,7 +136,8 @@ func TestExecutionEndsWithItsLease(t *testing.T) {
 	require.Equal(t, job.StatusFailed, next(t, b.observed.ended))
 	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
 	require.Zero(t, b.effects())
-	require.Len(t, drained(b.observed.executions), 1)
+	next(t, b.observed.executions) // its end may come behind that of the job, whose lease has expired
+	require.Empty(t, b.observed.executions)
 }
 
 func TestCancelNoticeStopsThatExecutionOnly(t *testing.T) {
