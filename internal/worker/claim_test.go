@@ -145,9 +145,11 @@ func TestWorkerClaimsAgainOnceTheDatabaseIsBack(t *testing.T) {
 	b := newBench(t, "")
 	b.config.PollInterval = 10 * time.Millisecond
 	b.submit()
-	b.run(&losing{Queue: b.store, lost: disconnected(t), losses: 2})
+	stop, stopped := b.run(&losing{Queue: b.store, lost: disconnected(t), losses: 2})
 
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	stop()
+	require.NoError(t, next(t, stopped)) // and has logged all that it will
 	require.Equal(t, 1, strings.Count(b.logs.String(), "worker cannot claim jobs"))
 	require.Equal(t, 1, strings.Count(b.logs.String(), "worker claims jobs again"))
 }

@@ -71,9 +71,11 @@ func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `SELECT raise('23505', 1)`)
 	id := b.submit()
-	b.run(b.store)
+	stop, stopped := b.run(b.store)
 
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	stop()
+	require.NoError(t, next(t, stopped)) // and has logged all that it will
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
 	require.Equal(t, job.FailureTarget, next(t, b.observed.failures))
