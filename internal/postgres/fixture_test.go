@@ -296,17 +296,15 @@ type result[T any] struct {
 // waitForLock waits until one connection to this database is blocked by a lock.
 func (w *world) waitForLock() {
 	w.Helper()
-	require.Eventually(w, func() bool {
-		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
-	}, patience, time.Millisecond, "one blocked connection")
+	w.waitForLocks(1)
 }
 
-// waitForNoLock waits until no connection to this database is blocked any more.
-func (w *world) waitForNoLock() {
+// waitForLocks waits until exactly so many connections to this database are blocked by locks.
+func (w *world) waitForLocks(connections int) {
 	w.Helper()
 	require.Eventually(w, func() bool {
-		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 0
-	}, patience, time.Millisecond, "no blocked connection")
+		return w.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == connections
+	}, patience, time.Millisecond, "%d blocked connections", connections)
 }
 
 // gate is an advisory lock that a load statement waits at until the test opens it.

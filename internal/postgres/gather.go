@@ -11,8 +11,12 @@ import (
 	"fencepost/internal/job"
 )
 
-// gatheredAtOnce is the most calls that go into one statement.
-const gatheredAtOnce = 100
+const (
+	// gatheredAtOnce is the most calls that go into one statement.
+	gatheredAtOnce = 100
+	// manyReads is how many reads, waiting for a statement, get a second one: enough for both to be worth a round trip.
+	manyReads = 16
+)
 
 // A gatherer carries out calls of one kind, each about a single job. Those that come while its statement is under way gather, and
 // go together in the next one: the busier the server, the more of them share a round trip. One that comes when nothing is
@@ -21,10 +25,12 @@ type gatherer[C, R any] struct {
 	verb string
 	// send carries out calls in one statement. Each result names its call by its place, from 1 on.
 	send func(ctx context.Context, calls []C) ([]placed[R], error)
+	// second is how many waiting calls make a second statement go under way beside the first. With 0 there is never one.
+	second int
 
 	mu      sync.Mutex
 	waiting []*gathered[C, R]
-	running bool
+	running int // statements under way
 }
 
 // gathered is one of the calls. Its results may be read once done is closed.
@@ -52,8 +58,8 @@ func (g *gatherer[C, R]) add(c *gathered[C, R]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, c)
-	if !g.running {
-		g.running = true
+	if g.running == 0 || g.running == 1 && g.second > 0 && len(g.waiting) >= g.second {
+		g.running++
 		go g.run()
 	}
 }
@@ -80,7 +86,9 @@ func (g *gatherer[C, R]) take() []*gathered[C, R] {
 	n := min(len(g.waiting), gatheredAtOnce)
 	calls := slices.Clone(g.waiting[:n])
 	g.waiting = slices.Delete(g.waiting, 0, n) // which does not keep their payloads in memory
-	g.running = n > 0
+	if n == 0 {
+		g.running--
+	}
 	return calls
 }
 

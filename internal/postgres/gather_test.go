@@ -39,22 +39,33 @@ func TestReadsThatComeWhileOneIsUnderWayShareStatements(t *testing.T) {
 	first, second := w.submit(), w.submit()
 	unlock := w.lockTable()
 	alone := w.readLater(t.Context(), w.owner, first.ID)
-	w.waitForLock() // one connection, and no further one below
+	w.waitForLock()
+
+	var known, foreign, absent []<-chan result[map[uuid.UUID]job.Job]
+	for range manyReads - 1 {
+		known = append(known, w.readLater(t.Context(), w.owner, second.ID))
+	}
+	w.waitForReads(manyReads - 1)
+	w.waitForLock() // one connection, and no further one yet
+	known = append(known, w.readLater(t.Context(), w.owner, second.ID))
+	w.waitForLocks(2)
+	w.waitForReads(0)
 
 	const rounds = gatheredAtOnce // three reads each, so that they need several statements
-	var known, foreign, absent []<-chan result[map[uuid.UUID]job.Job]
 	for range rounds {
 		known = append(known, w.readLater(t.Context(), w.owner, second.ID))
 		foreign = append(foreign, w.readLater(t.Context(), job.OwnerOf("owner b"), second.ID))
 		absent = append(absent, w.readLater(t.Context(), w.owner, uuid.Nil))
 	}
 	w.waitForReads(3 * rounds)
-	w.waitForLock()
+	w.waitForLocks(2) // and no third one
 	unlock()
 
 	require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{first.ID: first}}, <-alone)
+	for _, read := range known {
+		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{second.ID: second}}, <-read)
+	}
 	for i := range rounds {
-		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{second.ID: second}}, <-known[i])
 		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{}}, <-foreign[i])
 		require.Equal(t, result[map[uuid.UUID]job.Job]{value: map[uuid.UUID]job.Job{}}, <-absent[i])
 	}

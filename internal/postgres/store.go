@@ -66,7 +66,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Listen = pool.Config().ConnConfig
 	}
 	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
-	s.reads = &gatherer[jobKey, job.Job]{verb: "jobs", send: s.gatheredJobs}
+	s.reads = &gatherer[jobKey, job.Job]{verb: "jobs", send: s.gatheredJobs, second: manyReads}
 	s.submissions = &gatherer[job.NewJob, job.Job]{verb: "submit", send: s.gatheredSubmit}
 	s.cancellations = &gatherer[cancellation, job.Job]{verb: "cancel", send: s.gatheredCancel}
 	s.executions = &gatherer[worker.Lease, worker.Lease]{verb: "execute", send: s.gatheredExecution}

@@ -213,7 +213,7 @@ func TestCancelledContextStopsTheLoad(t *testing.T) {
 	w.waitForLock()
 	stop()
 	requireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).err)
-	w.waitForNoLock()
+	w.waitForLocks(0)
 	open()
 	w.requireNoEffects(j.ID)
 }
