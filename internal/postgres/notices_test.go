@@ -161,3 +161,19 @@ func publishMany(n *notifier) []worker.Notice {
 	}
 	return notices
 }
+
+func TestThePauseBetweenNotificationsEndsByItselfAndAtTheStop(t *testing.T) {
+	t.Parallel()
+	n := newNotifier(nil)
+	n.pause(1)
+	close(n.stop)
+	n.pause(1)
+}
+
+func TestAListenerThatCannotConnectTellsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	w.store.listenOnce(ctx, func(n worker.Notice) { t.Errorf("told %v", n) })
+}
