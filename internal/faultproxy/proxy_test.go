@@ -219,3 +219,13 @@ func TestStepThatNobodyComesToFailsTheTest(t *testing.T) {
 	<-ended
 	require.Equal(t, `faultproxy: no connection came to the step before the commit of "INSERT INTO steps VALUES ($1)"`, w.message)
 }
+
+func TestAMessageThatIsNoStatementTravelsAlone(t *testing.T) {
+	t.Parallel()
+	var alone trip
+	terminate := []byte{'X', 0, 0, 0, 4}
+	newLink(nil, nil, nil).add(&alone, terminate)
+	require.True(t, alone.complete)
+	require.False(t, alone.answered)
+	require.Equal(t, terminate, alone.bytes)
+}
