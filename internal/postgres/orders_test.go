@@ -143,12 +143,12 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 			j, l := w.running()
 			return []actor{w.gatheredCancelActor(j), w.cancelActor("other", j).committingAtOnce(), gatheredExecuteActor(l)}
 		}, map[string]int{"cancel": 12, "other": 6, "execute": 12}},
-		"gathered execute, execute": {func(w *world) []actor {
+		"gathered execute, gathered execute": {func(w *world) []actor {
 			_, l := w.running()
-			alone := w.executeActor(l)
-			alone.name = "alone"
-			return []actor{gatheredExecuteActor(l), alone}
-		}, map[string]int{"execute": 4, "alone": 6}},
+			again := gatheredExecuteActor(l)
+			again.name = "again"
+			return []actor{gatheredExecuteActor(l), again}
+		}, map[string]int{"execute": 3, "again": 3}},
 		"expire, claim, gathered execute": {func(w *world) []actor {
 			j, l := w.running()
 			return []actor{expireActor(j), claimActor("claim"), gatheredExecuteActor(l)}
@@ -205,4 +205,18 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 			require.Equal(t, c.want, w.search(func() []actor { return c.actors(w) }))
 		})
 	}
+}
+
+// Where each waits for the other, PostgreSQL ends one of them, and which one is chance.
+func TestGatheredExecutionAndOneAloneOfTheSameJobNeverBothSucceed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ends := w.search(func() []actor {
+		_, l := w.running()
+		alone := w.executeActor(l)
+		alone.name = "alone"
+		return []actor{gatheredExecuteActor(l), alone}
+	})
+	require.Len(t, ends, 2)
+	require.Equal(t, 10, ends["execute"]+ends["alone"])
 }
