@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -99,18 +98,28 @@ func recorded(ctx context.Context) context.Context {
 	return ctx
 }
 
+// forEachStep runs a test for each step, in a world of its own.
+func forEachStep(t *testing.T, test func(w *faultWorld, step faultproxy.Step)) {
+	t.Helper()
+	for _, step := range steps {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			test(newFaultWorld(t), step)
+		})
+	}
+}
+
 // forEachWrite runs a test for each write and each step.
 func forEachWrite(t *testing.T, test func(w *faultWorld, c write, source job.Job, step faultproxy.Step)) {
 	t.Helper()
 	for name, c := range keyedWrites {
-		for _, step := range steps {
-			t.Run(fmt.Sprint(name, " ", step), func(t *testing.T) {
-				t.Parallel()
-				w := newFaultWorld(t)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachStep(t, func(w *faultWorld, step faultproxy.Step) {
 				test(w, c, c.prepare(w.world), step)
 				w.requireBooksBalance()
 			})
-		}
+		})
 	}
 }
 
@@ -189,50 +198,42 @@ func TestExecutionWhoseConnectionIsCutHasItsEffectsOnce(t *testing.T) {
 
 func TestGatheredExecutionWhoseConnectionIsCutIsTriedAgainAndDoneOnce(t *testing.T) {
 	t.Parallel()
-	for _, step := range steps {
-		t.Run(step.String(), func(t *testing.T) {
-			t.Parallel()
-			w := newFaultWorld(t)
-			j, lease := w.running()
-			hold := w.proxy.Hold(step, gatheredExecutionSQL)
-			execution := w.far.execute(lease)
-			hold.Cut(t)
-			if err := (<-execution).err; step == faultproxy.AfterCommit {
-				require.Error(t, err, "its own first try took the lease")
-			} else {
-				require.NoError(t, err)
-			}
-			require.Equal(t, job.StatusSucceeded, w.get(j.ID).Status)
-			w.requireEffectsOnce(j.ID)
-			w.requireBooksBalance()
-		})
-	}
+	forEachStep(t, func(w *faultWorld, step faultproxy.Step) {
+		j, lease := w.running()
+		hold := w.proxy.Hold(step, gatheredExecutionSQL)
+		execution := w.far.execute(lease)
+		hold.Cut(w)
+		if err := (<-execution).err; step == faultproxy.AfterCommit {
+			require.Error(w, err, "its own first try took the lease")
+		} else {
+			require.NoError(w, err)
+		}
+		require.Equal(w, job.StatusSucceeded, w.get(j.ID).Status)
+		w.requireEffectsOnce(j.ID)
+		w.requireBooksBalance()
+	})
 }
 
 func TestClaimWhoseAnswerIsLostLeavesTheJobToItsLease(t *testing.T) {
 	t.Parallel()
-	for _, step := range steps {
-		t.Run(step.String(), func(t *testing.T) {
-			t.Parallel()
-			w := newFaultWorld(t)
-			j := w.submit()
-			hold := w.proxy.Hold(step, claimSQL)
-			claim := async(func() (worker.Claimed, error) { return w.far.store.Claim(t.Context(), aClaim(time.Minute)) })
-			hold.Cut(t)
-			got := <-claim
-			require.NoError(t, got.err)
-			lost := step == faultproxy.AfterCommit
-			require.Equal(t, lost, len(got.value.Leases) == 0)
-			require.Equal(t, 1, w.get(j.ID).AttemptCount)
-			require.Empty(t, w.claimAll(10), "leased to one or to nobody")
-			w.expire(j.ID)
-			lease := w.claim()
-			require.Equal(t, 2, lease.Attempt)
-			require.NoError(t, w.store.Execute(t.Context(), lease))
-			w.requireEffectsOnce(j.ID)
-			w.requireBooksBalance()
-		})
-	}
+	forEachStep(t, func(w *faultWorld, step faultproxy.Step) {
+		j := w.submit()
+		hold := w.proxy.Hold(step, claimSQL)
+		claim := async(func() (worker.Claimed, error) { return w.far.store.Claim(w.Context(), aClaim(time.Minute)) })
+		hold.Cut(w)
+		got := <-claim
+		require.NoError(w, got.err)
+		lost := step == faultproxy.AfterCommit
+		require.Equal(w, lost, len(got.value.Leases) == 0)
+		require.Equal(w, 1, w.get(j.ID).AttemptCount)
+		require.Empty(w, w.claimAll(10), "leased to one or to nobody")
+		w.expire(j.ID)
+		lease := w.claim()
+		require.Equal(w, 2, lease.Attempt)
+		require.NoError(w, w.store.Execute(w.Context(), lease))
+		w.requireEffectsOnce(j.ID)
+		w.requireBooksBalance()
+	})
 }
 
 // aClaim asks for leases of some duration.
@@ -250,25 +251,24 @@ func TestVerdictWhoseConnectionIsCutIsGivenOnce(t *testing.T) {
 		"retry": {retrySQL, func(ctx context.Context, s *Store, l worker.Lease) error { return s.Retry(ctx, l, time.Hour) }, job.StatusPending},
 		"fail":  {failSQL, func(ctx context.Context, s *Store, l worker.Lease) error { return s.Fail(ctx, l, job.FailureTarget) }, job.StatusFailed},
 	} {
-		for _, step := range steps {
-			t.Run(fmt.Sprint(name, " ", step), func(t *testing.T) {
-				t.Parallel()
-				w := newFaultWorld(t)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachStep(t, func(w *faultWorld, step faultproxy.Step) {
 				j, lease := w.running()
 				hold := w.proxy.Hold(step, c.sql)
-				verdict := async(func() (struct{}, error) { return struct{}{}, c.verdict(t.Context(), w.far.store, lease) })
-				hold.Cut(t)
+				verdict := async(func() (struct{}, error) { return struct{}{}, c.verdict(w.Context(), w.far.store, lease) })
+				hold.Cut(w)
 				if err := (<-verdict).err; step == faultproxy.AfterCommit {
-					require.ErrorIs(t, err, worker.ErrStale, "its own verdict took the lease")
+					require.ErrorIs(w, err, worker.ErrStale, "its own verdict took the lease")
 				} else {
-					require.NoError(t, err)
+					require.NoError(w, err)
 				}
-				require.Equal(t, c.status, w.get(j.ID).Status)
-				require.Equal(t, 1, w.get(j.ID).AttemptCount)
-				require.Empty(t, w.claimAll(10))
+				require.Equal(w, c.status, w.get(j.ID).Status)
+				require.Equal(w, 1, w.get(j.ID).AttemptCount)
+				require.Empty(w, w.claimAll(10))
 				w.requireBooksBalance()
 			})
-		}
+		})
 	}
 }
 

@@ -38,6 +38,14 @@ func (w *world) requireNotice(notices <-chan worker.Notice, want worker.Notice) 
 	}
 }
 
+// requireNotices checks that notices come in their order.
+func (w *world) requireNotices(notices <-chan worker.Notice, want []worker.Notice) {
+	w.Helper()
+	for _, notice := range want {
+		w.requireNotice(notices, notice)
+	}
+}
+
 func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,9 +142,7 @@ func TestNoticesThatGatherGoOutTogether(t *testing.T) {
 	n := newNotifier(w.pool)
 	sent := publishMany(n)
 	go n.run()
-	for _, notice := range sent {
-		w.requireNotice(notices, notice)
-	}
+	w.requireNotices(notices, sent)
 	n.close()
 }
 
@@ -147,9 +153,7 @@ func TestNoticesThatWaitAtTheCloseAreSent(t *testing.T) {
 	n := newNotifier(w.pool)
 	sent := publishMany(n)
 	n.drain() // what run does once it is stopped; which of the two it sees first is chance
-	for _, notice := range sent {
-		w.requireNotice(notices, notice)
-	}
+	w.requireNotices(notices, sent)
 }
 
 // publishMany publishes one notice more than a notification can hold.

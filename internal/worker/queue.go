@@ -87,8 +87,9 @@ type Queue interface {
 	Claim(ctx context.Context, r ClaimRequest) (Claimed, error)
 
 	// Execute loads the job's records, writes its ledger row and makes it SUCCEEDED, in one transaction that does so only
-	// under the exact live lease, and that may be shared by executions that come together. [ErrStale] when the lease was gone in the end, a [LoadError] when the load failed before
-	// that was looked at; in both cases nothing remains. Cancelling ctx stops the load.
+	// under the exact live lease, and that may be shared by executions that come together. [ErrStale] when the lease was gone
+	// in the end, a [LoadError] when the load failed before that was looked at; in both cases nothing remains. Cancelling ctx
+	// stops the load, unless it is in a shared statement that has been sent.
 	Execute(ctx context.Context, l Lease) error
 
 	// Retry gives the job back as PENDING, due after the delay. [ErrStale].
