@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"fencepost/graph"
@@ -20,19 +21,7 @@ import (
 const graphqlPath = "/graphql"
 
 // routes are the paths that requests are counted by.
-var routes = append([]string{
-	graphqlPath,
-	"/api/etl/jobs",
-	"/api/etl/jobs/{id}",
-	"/api/etl/jobs/{id}/cancellation",
-	"/api/etl/jobs/{id}/replays",
-	"/api/etl/jobs/{id}/lineage",
-	"/api/etl/jobs/{id}/provenance",
-	"/openapi.json",
-	"/openapi.yaml",
-	"/livez",
-	"/readyz",
-}, webui.Routes...)
+var routes = slices.Concat([]string{graphqlPath}, rest.Routes(), webui.Routes)
 
 // handler joins the two doors over one service with the pages that use them. From the moment that ctx ends the readiness
 // check fails, and streams end.
