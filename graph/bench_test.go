@@ -55,7 +55,7 @@ func newMemory(size int) memory {
 // benchmarkQuery sends a document over and over, without a network. The first time, which also parses it, is not counted.
 func benchmarkQuery(b *testing.B, m memory, document string, variables map[string]any) {
 	handler := graph.NewHandler(graph.Config{
-		Service: job.NewService(m, limits, quiet{}),
+		Service: job.NewService(m, limits, job.Unobserved{}),
 		Limiter: ratelimit.New(ratelimit.Rates{}, time.Now),
 		Log:     slog.New(slog.DiscardHandler),
 	})

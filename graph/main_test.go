@@ -62,7 +62,7 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second, Listen: listen})
 	t.Cleanup(store.Close)
-	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, quiet{}), log: &bytes.Buffer{}}
+	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, job.Unobserved{}), log: &bytes.Buffer{}}
 	config := graph.Config{
 		Service:       s.service,
 		Limiter:       ratelimit.New(ratelimit.Rates{}, time.Now),
@@ -100,13 +100,6 @@ func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string
 	t.Cleanup(server.Close)
 	return server.URL + "/graphql"
 }
-
-// quiet observes nothing.
-type quiet struct{}
-
-func (quiet) JobEnded(job.Status)            {}
-func (quiet) IdempotentReplay(job.Operation) {}
-func (quiet) JobCreated(int)                 {}
 
 // answer is one HTTP answer, read whole.
 type answer struct {

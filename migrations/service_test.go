@@ -26,18 +26,11 @@ var (
 	owner = job.Owner(sha256.Sum256([]byte("owner")))
 )
 
-// unobserved is for a service whose metrics nobody reads.
-type unobserved struct{}
-
-func (unobserved) JobEnded(job.Status)            {}
-func (unobserved) IdempotentReplay(job.Operation) {}
-func (unobserved) JobCreated(int)                 {}
-
 func (d *database) service() (*job.Service, *postgres.Store) {
 	d.Helper()
 	store := postgres.NewStore(d.pool, postgres.Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second})
 	d.Cleanup(store.Close)
-	return job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, unobserved{}), store
+	return job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, job.Unobserved{}), store
 }
 
 func key(text string) job.Key {

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"fencepost/internal/job"
@@ -13,6 +15,11 @@ const (
 	jobsPath        = "/api/etl/jobs"
 	jobPath         = jobsPath + "/{id}"
 )
+
+// Routes are the templates of the paths that the facade serves, by which requests are counted. Every other path is not found.
+func Routes() []string {
+	return slices.Sorted(maps.Keys((&handler{}).routes()))
+}
 
 // routes lists every resource by the template of its path.
 func (h *handler) routes() map[string]resource {

@@ -73,7 +73,7 @@ func newWorld(t testing.TB, options ...func(*setup)) *world {
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: s.lockTimeout, CallTimeout: s.callTimeout})
 	w := &world{TB: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: &logBuffer{}}
 	w.server = httptest.NewServer(rest.New(rest.Config{
-		Service:       job.NewService(store, s.limits, silent{}),
+		Service:       job.NewService(store, s.limits, job.Unobserved{}),
 		Authenticator: authenticator,
 		Limiter:       s.limiter,
 		Ready:         func(ctx context.Context) error { return pool.Ping(ctx) },
@@ -91,13 +91,6 @@ func newWorld(t testing.TB, options ...func(*setup)) *world {
 	})
 	return w
 }
-
-// silent is an observer without interest in what happens.
-type silent struct{}
-
-func (silent) JobEnded(job.Status)            {}
-func (silent) IdempotentReplay(job.Operation) {}
-func (silent) JobCreated(int)                 {}
 
 // logBuffer keeps what several goroutines write.
 type logBuffer struct {

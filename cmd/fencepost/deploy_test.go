@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"fencepost/internal/command"
+
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -25,13 +27,13 @@ func readFile(t *testing.T, path string) string {
 // requireUnderstood fails unless the program takes a command line and its environment, names and values.
 func requireUnderstood(t *testing.T, e env, args ...string) {
 	t.Helper()
-	root := newRootCommand(shell{})
+	root := newRootCommand(command.Shell{})
 	cmd, rest, err := root.Find(args)
 	require.NoError(t, err)
 	require.True(t, cmd.Runnable(), "%v", args)
 	require.NoError(t, cmd.ParseFlags(rest), "%v", args)
 	require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), "%v", args)
-	require.NoError(t, applyEnvironment(cmd.Flags(), e.lookup), "%v", args)
+	require.NoError(t, command.ApplyEnvironment(cmd.Flags(), e.lookup), "%v", args)
 	for name := range e {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "FENCEPOST_"), "_", "-"))
 		serve, _, err := root.Find([]string{"serve"})
@@ -129,7 +131,7 @@ func TestCommandsAndFlagsNamedInTheDocumentsExist(t *testing.T) {
 			note(sub)
 		}
 	}
-	root := newRootCommand(shell{})
+	root := newRootCommand(command.Shell{})
 	note(root)
 	command, flag := regexp.MustCompile("`fencepost ([a-z ]+)"), regexp.MustCompile("`(--[a-z-]+)")
 	for _, document := range documents(t) {

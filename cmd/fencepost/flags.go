@@ -1,95 +1,101 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"fencepost/internal/command"
+	"fencepost/internal/server"
+	"fencepost/internal/telemetry"
+	"fencepost/internal/worker"
 )
 
-// bounds is the range of a flag, both ends included.
-type bounds[T cmp.Ordered] struct{ min, max T }
-
-// ranged is the value of a flag that must lie within bounds. It keeps the default until it is set.
-type ranged[T cmp.Ordered] struct {
-	target *T
-	bounds bounds[T]
-	kind   string
-	parse  func(string) (T, error)
+func registerDatabaseURL(flags *pflag.FlagSet, url *string) {
+	flags.StringVar(url, "database-url", "", "PostgreSQL to use, as postgres://user:password@host:port/database")
 }
 
-// String is the value as the help prints it.
-func (v ranged[T]) String() string { return fmt.Sprint(*v.target) }
+// registerDatabase adds the flags that say where the jobs are and how they are loaded.
+func registerDatabase(flags *pflag.FlagSet, d *server.Database) {
+	registerDatabaseURL(flags, &d.URL)
+	flags.StringVar(&d.ListenURL, "listen-url", "",
+		"the same PostgreSQL without a pooler, for notices; needed where --database-url leads through one that shares sessions")
+	command.IntegerFlag(flags, &d.PoolSize, "pool-size", command.Bounds[int]{Min: 2, Max: 1000},
+		"most database connections; must be more than --workers")
+	command.DurationFlag(flags, &d.LockTimeout, "lock-timeout",
+		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: time.Minute}, "how long a request waits for a concurrent one")
+	flags.StringVar(&d.LoadSQLFile, "load-sql-file", "",
+		"statement that loads a job's records into your own tables, in place of processed_data")
+}
 
-// Type is what the help calls the value.
-func (v ranged[T]) Type() string { return v.kind }
-
-// Set takes a value within the bounds.
-func (v ranged[T]) Set(text string) error {
-	value, err := v.parse(text)
-	within := value >= v.bounds.min && value <= v.bounds.max // which NaN is not
-	if err != nil || !within {
-		return fmt.Errorf("must be from %v to %v", v.bounds.min, v.bounds.max)
+// registerJobs adds the flags that say how this process runs jobs, and at least how many at once.
+func registerJobs(flags *pflag.FlagSet, w *worker.Config, fewest int) {
+	usage := "jobs to run at once"
+	if fewest == 0 {
+		usage += "; with 0 this process runs none"
 	}
-	*v.target = value
-	return nil
+	command.IntegerFlag(flags, &w.Workers, "workers", command.Bounds[int]{Min: fewest, Max: 256}, usage)
+	command.DurationFlag(flags, &w.LeaseDuration, "lease-duration",
+		command.Bounds[time.Duration]{Min: time.Second, Max: 24 * time.Hour}, "longest that one execution may take")
+	command.DurationFlag(flags, &w.PollInterval, "poll-interval",
+		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: time.Hour}, "longest pause before the next look for jobs")
+	command.IntegerFlag(flags, &w.MaxAttempts, "max-attempts", command.Bounds[int]{Min: 1, Max: 100},
+		"executions before a job has failed")
+	command.DurationFlag(flags, &w.RetryBackoff, "retry-backoff",
+		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: 15 * time.Minute},
+		"delay before the second attempt; doubles with each further one")
+	command.DurationFlag(flags, &w.DrainTimeout, "drain-timeout", command.Bounds[time.Duration]{Min: 0, Max: time.Hour},
+		"how long running jobs and requests may go on when the process is told to stop")
 }
 
-func integerFlag(flags *pflag.FlagSet, target *int, name string, b bounds[int], usage string) {
-	addRanged(flags, ranged[int]{target, b, "int", strconv.Atoi}, name, usage)
+// registerAdmin adds the flags that say where metrics and profiles are served.
+func registerAdmin(flags *pflag.FlagSet, a *server.Admin) {
+	flags.StringVar(&a.Address, "admin-listen", a.Address, "address of metrics and profiles, which need no password")
+	flags.BoolVar(&a.AllowPlaintext, "allow-plaintext", false, "listen without TLS where other machines can connect")
 }
 
-func durationFlag(flags *pflag.FlagSet, target *time.Duration, name string, b bounds[time.Duration], usage string) {
-	addRanged(flags, ranged[time.Duration]{target, b, "duration", time.ParseDuration}, name, usage)
+// registerPublic adds the flags that say where clients are served.
+func registerPublic(flags *pflag.FlagSet, p *server.Public) {
+	flags.StringVar(&p.Address, "listen", p.Address, "address of REST and GraphQL")
+	flags.StringVar(&p.CertFile, "tls-cert", "", "PEM file of the certificate chain; needs --tls-key")
+	flags.StringVar(&p.KeyFile, "tls-key", "", "PEM file of the certificate's key; needs --tls-cert")
 }
 
-// day is the unit of an age that time.ParseDuration does not know.
-const day = 24 * time.Hour
-
-func ageFlag(flags *pflag.FlagSet, target *time.Duration, name string, b bounds[time.Duration], usage string) {
-	addRanged(flags, ranged[time.Duration]{target, b, "age", parseAge}, name, usage)
+// registerRequests adds the flags that bound what clients may send.
+func registerRequests(flags *pflag.FlagSet, c *server.Config) {
+	command.IntegerFlag(flags, &c.Limits.MaxPayloadBytes, "max-payload-bytes", command.Bounds[int]{Min: 1, Max: 64 << 20}, "longest batch")
+	command.IntegerFlag(flags, &c.Limits.MaxBatchRecords, "max-batch-records", command.Bounds[int]{Min: 1, Max: 100_000},
+		"most records in a batch")
+	command.RateFlag(flags, &c.Rates.Submit, "rate-limit-submit", "submissions per owner and second; 0 is without limit")
+	command.RateFlag(flags, &c.Rates.Cancel, "rate-limit-cancel", "cancellations per owner and second; 0 is without limit")
+	command.RateFlag(flags, &c.Rates.Replay, "rate-limit-replay", "replays per owner and second; 0 is without limit")
+	streams := command.Bounds[int]{Min: 0, Max: 100_000}
+	command.IntegerFlag(flags, &c.Streams.PerOwner, "max-streams-per-owner", streams,
+		"most subscriptions of one owner, and most WebSockets")
+	command.IntegerFlag(flags, &c.Streams.Total, "max-streams", streams, "most subscriptions of all owners, and most WebSockets")
+	flags.BoolVar(&c.Introspection, "introspection", c.Introspection, "let GraphQL clients read the schema")
 }
 
-// parseAge reads whole days, as in 90d, or a duration of Go.
-func parseAge(text string) (time.Duration, error) {
-	count, inDays := strings.CutSuffix(text, "d")
-	if !inDays {
-		return time.ParseDuration(text)
-	}
-	days, err := strconv.ParseUint(count, 10, 16) // 180 years; a duration holds 292
-	return time.Duration(days) * day, err
+// registerSite adds the flags that say where a server keeps its users and, without a database URL, its data.
+func registerSite(flags *pflag.FlagSet, s *server.Site) {
+	flags.StringVar(&s.UsersFile, "users-file", "", "htpasswd file of the users, with bcrypt hashes; see \"fencepost users\"")
+	flags.StringVar(&s.DataDir, "data-dir", "", "where a private PostgreSQL keeps its data "+
+		"(default $XDG_DATA_HOME/fencepost or ~/.local/share/fencepost, for root /var/lib/fencepost)")
+	flags.StringVar(&s.PostgresBin, "postgres-bin", "", "directory of the programs of a private PostgreSQL "+
+		"(default: looked for on this machine)")
 }
 
-func rateFlag(flags *pflag.FlagSet, target *float64, name, usage string) {
-	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
-	addRanged(flags, ranged[float64]{target, bounds[float64]{0, 100_000}, "rate", parse}, name, usage)
+// logOptions say what is logged, on stderr.
+type logOptions struct{ format, level string }
+
+func (o *logOptions) register(flags *pflag.FlagSet) {
+	*o = logOptions{format: "text", level: "info"}
+	command.ChoiceFlag(flags, &o.format, "log-format", telemetry.LogFormats, "form of the log lines")
+	command.ChoiceFlag(flags, &o.level, "log-level", telemetry.LogLevels, "least level of the log lines")
 }
 
-func addRanged[T cmp.Ordered](flags *pflag.FlagSet, v ranged[T], name, usage string) {
-	flags.Var(v, name, fmt.Sprintf("%s, from %v to %v", usage, v.bounds.min, v.bounds.max))
-}
-
-// choice is the value of a flag that must be on a list.
-type choice struct {
-	target *string
-	list   []string
-}
-
-// String is the value as the help prints it.
-func (v choice) String() string { return *v.target }
-
-// Type is what the help calls the value.
-func (v choice) Type() string { return strings.Join(v.list, "|") }
-
-// Set takes a value on the list.
-func (v choice) Set(text string) error {
-	if !slices.Contains(v.list, text) {
-		return fmt.Errorf("must be one of %s", strings.Join(v.list, ", "))
-	}
-	*v.target = text
-	return nil
+// runtime is what a process gets from the shell.
+func (o *logOptions) runtime(sh command.Shell) server.Runtime {
+	log := telemetry.NewLogger(sh.Stderr, o.format, o.level)
+	return server.Runtime{Version: version(), Log: log, LookupEnv: sh.LookupEnv}
 }

@@ -32,16 +32,6 @@ func TestValueOutOfRangeStopsTheStartAndNamesFlagAndRange(t *testing.T) {
 	}
 }
 
-func TestBoundsAreWithinTheRange(t *testing.T) {
-	t.Parallel()
-	var n int
-	v := ranged[int]{&n, bounds[int]{1, 3}, "int", func(s string) (int, error) { return len(s), nil }}
-	require.NoError(t, v.Set("*"))
-	require.Equal(t, 1, n)
-	require.NoError(t, v.Set("***"))
-	require.Equal(t, 3, n)
-}
-
 func TestValueThatIsNotOnTheListStopsTheStartAndNamesTheList(t *testing.T) {
 	t.Parallel()
 	message := refused(t, "serve", "--log-level=loud")
@@ -59,7 +49,7 @@ func TestPoolMustBeLargerThanTheWorkers(t *testing.T) {
 
 func TestCommandThatThereIsNotIsAnError(t *testing.T) {
 	t.Parallel()
-	for group, code := range map[string]int{"": 1, "migrate": 1, "users": 1, "job": exitUsage} {
+	for group, code := range map[string]int{"": 1, "migrate": 1, "users": 1, "job": 2} {
 		o := invoke(t, nil, nil, append(strings.Fields(group), "bogus")...)
 		require.Equal(t, code, o.code, group)
 		require.Empty(t, o.stdout)

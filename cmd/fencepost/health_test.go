@@ -6,18 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/pgtest"
+	"fencepost/internal/servertest"
 )
 
 func TestHealthIsThatOfTheProcessAsked(t *testing.T) {
 	t.Parallel()
-	p := serve(t, pgtest.URL(t), "--workers=0")
-	for _, url := range []string{p.api + "/readyz", p.api + "/livez", p.admin + "/livez"} {
+	p := servertest.Serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	for _, url := range []string{p.API + "/readyz", p.API + "/livez", p.Admin + "/livez"} {
 		o := invoke(t, nil, nil, "health", url)
 		require.Equal(t, outcome{}, o, url)
 	}
-	require.Contains(t, refused(t, "health", p.api+"/api/etl/jobs"), "not healthy: the answer is 401")
-	p.end()
-	require.Contains(t, refused(t, "health", p.api+"/readyz"), "not healthy")
+	require.Contains(t, refused(t, "health", p.API+"/api/etl/jobs"), "not healthy: the answer is 401")
+	require.NoError(t, p.End())
+	require.Contains(t, refused(t, "health", p.API+"/readyz"), "not healthy")
 }
 
 func TestHealthOfWhatIsNoURL(t *testing.T) {

@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"fencepost/internal/command"
 )
 
 func newManCommand() *cobra.Command {
@@ -13,7 +15,7 @@ func newManCommand() *cobra.Command {
 build can be repeated.`,
 		Example: `  fencepost man /usr/local/share/man/man1
   man fencepost-job-submit`,
-		Args: namedArgs,
+		Args: command.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cmd.Root().DisableAutoGenTag = true
 			header := &doc.GenManHeader{Section: "1", Source: "Fencepost", Manual: "Fencepost"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fencepost/internal/command"
 	"fencepost/internal/postgres"
 )
 
@@ -26,7 +27,7 @@ func newMigrateCommand() *cobra.Command {
 Migrators that run at the same time wait for each other. "serve" without a database URL migrates its private
 PostgreSQL by itself.`,
 		Args: cobra.NoArgs,
-		RunE: showHelp,
+		RunE: command.ShowHelp,
 	}
 	registerDatabaseURL(cmd.PersistentFlags(), &url)
 	cmd.AddCommand(newMigrateUpCommand(&url), newMigrateDownCommand(&url), newMigrateStatusCommand(&url))
@@ -68,7 +69,7 @@ A step that would lose a state that jobs are still in is refused, with the reaso
 			return report(cmd, *url, postgres.MigrateDown(cmd.Context(), *url, target))
 		}),
 	}
-	integerFlag(cmd.Flags(), &to, "to", bounds[int]{0, 99_999}, "version to go back to; 0 is an empty database")
+	command.IntegerFlag(cmd.Flags(), &to, "to", command.Bounds[int]{Min: 0, Max: 99_999}, "version to go back to; 0 is an empty database")
 	return cmd
 }
 

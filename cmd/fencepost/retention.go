@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fencepost/internal/command"
 	"fencepost/internal/postgres"
 )
 
 // The ages that a purge can be told. A client that lost its answer must have time to ask again under the same key.
 const (
 	youngestPurge = time.Hour
-	oldestPurge   = 100 * 365 * day
+	oldestPurge   = 100 * 365 * command.Day
 )
 
 func newRetentionCommand() *cobra.Command {
@@ -22,7 +23,7 @@ func newRetentionCommand() *cobra.Command {
 		Use:   "retention",
 		Short: "Remove jobs that nobody needs any more",
 		Args:  cobra.NoArgs,
-		RunE:  showHelp,
+		RunE:  command.ShowHelp,
 	}
 	cmd.AddCommand(newPurgeCommand())
 	return cmd
@@ -49,9 +50,9 @@ an error; run it again for the rest.`,
 		RunE: withDatabase(&url, func(cmd *cobra.Command) error { return purge(cmd, url, r) }),
 	}
 	registerDatabaseURL(cmd.Flags(), &url)
-	ageFlag(cmd.Flags(), &r.OlderThan, "older-than", bounds[time.Duration]{youngestPurge, oldestPurge},
+	command.AgeFlag(cmd.Flags(), &r.OlderThan, "older-than", command.Bounds[time.Duration]{Min: youngestPurge, Max: oldestPurge},
 		"how long ago the latest change must be, such as 90d or 36h")
-	integerFlag(cmd.Flags(), &r.BatchSize, "batch-size", bounds[int]{1, 100_000}, "jobs that one transaction looks at")
+	command.IntegerFlag(cmd.Flags(), &r.BatchSize, "batch-size", command.Bounds[int]{Min: 1, Max: 100_000}, "jobs that one transaction looks at")
 	cmd.Flags().BoolVar(&r.DryRun, "dry-run", false, "count and remove nothing")
 	_ = cmd.MarkFlagRequired("older-than") // there is that flag
 	return cmd

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/deploy/roles"
+	"fencepost/internal/command"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/servertest"
 )
 
 func purgeJobs(t *testing.T, url string, args ...string) outcome {
@@ -30,28 +32,28 @@ func ageJobs(t *testing.T, pool *pgxpool.Pool) {
 func TestRetentionPurgeRemovesOldJobsBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	p := serve(t, url)
+	p := servertest.Serve(t, url)
 	retention := pgtest.As(t, url, roles.Retention)
-	job := p.submit(t, "k")
-	requireSuccess(t, job)
+	job := p.Submit(t, "k")
+	servertest.RequireSuccess(t, job)
 	const old, nothing = "lineages: 1, jobs: 1, ledger rows: 1.\n", "lineages: 0, jobs: 0, ledger rows: 0.\n"
 	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, retention, "--older-than", "1h"))
 
 	ageJobs(t, pgtest.SuperuserPool(t, url))
 	require.Equal(t, outcome{stdout: "Removed " + nothing}, purgeJobs(t, retention, "--older-than", "3d"))
 	require.Equal(t, outcome{stdout: "Would remove " + old}, purgeJobs(t, retention, "--older-than", "1d", "--dry-run"))
-	require.Equal(t, "SUCCEEDED", status(t, job))
+	require.Equal(t, "SUCCEEDED", servertest.Status(t, job))
 	require.Equal(t, outcome{stdout: "Removed " + old}, purgeJobs(t, retention, "--older-than", "1d", "--batch-size", "1"))
-	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, job, "").status)
-	require.NotEqual(t, job, p.submit(t, "k"), "its key makes a new job")
+	require.Equal(t, http.StatusNotFound, servertest.Call(t, http.MethodGet, job, "").Status)
+	require.NotEqual(t, job, p.Submit(t, "k"), "its key makes a new job")
 }
 
 func TestRetentionPurgeThatIsStoppedTellsWhatItHasRemoved(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	p := serve(t, url)
-	requireSuccess(t, p.submit(t, "a"))
-	requireSuccess(t, p.submit(t, "b"))
+	p := servertest.Serve(t, url)
+	servertest.RequireSuccess(t, p.Submit(t, "a"))
+	servertest.RequireSuccess(t, p.Submit(t, "b"))
 	pool := pgtest.SuperuserPool(t, url)
 	ageJobs(t, pool)
 	_, err := pool.Exec(t.Context(), `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
@@ -67,7 +69,7 @@ func TestRetentionPurgeThatIsStoppedTellsWhatItHasRemoved(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, shell{nil, &stdout, &stderr, env{}.lookup},
+		ended <- run(ctx, command.Shell{Stdout: &stdout, Stderr: &stderr, LookupEnv: env{}.lookup},
 			[]string{"retention", "purge", "--database-url", pgtest.As(t, url, roles.Retention), "--older-than", "1d", "--batch-size", "1"})
 	}()
 	pgtest.WaitForBlockedBy(t, pool, holder.Conn().PgConn().PID())

@@ -5,24 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
+
+	"fencepost/internal/command"
+	"fencepost/internal/server"
 )
 
-// serveOptions are the flags of "serve".
-type serveOptions struct {
-	database databaseOptions
-	worker   workerOptions
-	requests requestOptions
-	listen   listenOptions
-	log      logOptions
-	site     siteOptions
-}
-
-func newServeCommand(sh shell) *cobra.Command {
-	var o serveOptions
+func newServeCommand(sh command.Shell) *cobra.Command {
+	c := server.Defaults()
+	var log logOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve REST and GraphQL, and run jobs",
@@ -38,85 +30,47 @@ On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for
   fencepost serve --replica-url postgres://fencepost@replica.example.com/fencepost
   fencepost serve --listen :8443 --tls-cert server.crt --tls-key server.key`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.serve(cmd.Context(), sh) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Runtime = log.runtime(sh)
+			return serve(cmd.Context(), sh.Stdout, c)
+		},
 	}
 	flags := cmd.Flags()
-	o.site.register(flags)
-	o.database.register(flags, 20)
-	o.database.registerReplicaURL(flags)
-	o.listen.register(flags)
-	o.requests.register(flags)
-	o.worker.register(flags, 0, 8)
-	o.log.register(flags)
+	registerSite(flags, &c.Site)
+	registerDatabase(flags, &c.Database)
+	flags.StringVar(&c.ReplicaURL, "replica-url", "",
+		"hot standby of that PostgreSQL, for lists and lineages; without it, or when it lags, they are read from the other")
+	registerPublic(flags, &c.Public)
+	registerAdmin(flags, &c.Admin)
+	registerRequests(flags, &c)
+	registerJobs(flags, &c.Worker, 0)
+	log.register(flags)
 	return cmd
 }
 
 // serve runs until ctx ends and everything has been drained, or until a part of it fails.
-func (o *serveOptions) serve(ctx context.Context, sh shell) (err error) {
-	if err := errors.Join(o.listen.check(), checkPool(o.database, o.worker)); err != nil {
-		return err
-	}
-	bound := collectRarely(sh.lookupEnv, o.requests.limits.MaxPayloadBytes)
-	log := o.log.logger(sh)
-	s, err := o.openSite(ctx, sh, log)
+func serve(ctx context.Context, stdout io.Writer, c server.Config) error {
+	p, err := server.OpenServer(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	return o.serveSite(ctx, sh.stdout, log, s, bound)
+	announce(stdout, p.Welcome)
+	return errors.Join(p.Run(ctx), p.Close())
 }
 
-func (o *serveOptions) serveSite(ctx context.Context, stdout io.Writer, log *slog.Logger, s site, bound memoryBound) error {
-	parts, ctx := errgroup.WithContext(ctx)
-	metrics, stopTelemetry, err := startTelemetry(ctx, log, routes...)
-	if err != nil {
-		return err
-	}
-	defer stopTelemetry()
-	b, err := openBackend(ctx, s.databaseURL, o.database, o.requests.streams)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	b.watch(metrics)
-	if err := b.useReplica(ctx, o.database, metrics); err != nil {
-		return err
-	}
-	handler, err := o.handler(ctx, b, s.usersFile, metrics, log)
-	if err != nil {
-		return err
-	}
-	public, err := openPublicDoor(ctx, o.listen, handler)
-	if err != nil {
-		return err
-	}
-	defer public.close()
-	admin, err := openAdminDoor(ctx, o.listen.admin, metrics)
-	if err != nil {
-		return err
-	}
-	announce(stdout, public, admin, s)
-	parts.Go(func() error { return public.serve(ctx, o.worker.DrainTimeout) })
-	parts.Go(func() error { return admin.serve(ctx, o.worker.DrainTimeout) })
-	parts.Go(func() error { return b.work(ctx, o.worker.Config, metrics, log) })
-	parts.Go(func() error { return s.watch(ctx) })
-	parts.Go(func() error { bound.follow(ctx, b.streams); return nil })
-	return parts.Wait()
-}
-
-// announce tells a person what to open. The password of a new operator is told here and nowhere else.
-func announce(w io.Writer, public, admin *door, s site) {
+// announce tells a person what to open. The password of a new user is told here and nowhere else.
+func announce(w io.Writer, to server.Welcome) {
 	fmt.Fprintln(w, "Fencepost is ready.")
-	fmt.Fprintf(w, "  REST      %s/api/etl/jobs, described in %s/openapi.json\n", public.url(), public.url())
-	fmt.Fprintf(w, "  GraphQL   %s/graphql, to try in %s/playground\n", public.url(), public.url())
-	fmt.Fprintf(w, "  Lineage   %s/lineage\n", public.url())
-	fmt.Fprintf(w, "  Metrics   %s/metrics\n", admin.url())
-	fmt.Fprintf(w, "  Users     %s\n", s.usersFile)
-	if s.dataDir != "" {
-		fmt.Fprintf(w, "  Data      %s\n", s.dataDir)
+	fmt.Fprintf(w, "  REST      %s/api/etl/jobs, described in %s/openapi.json\n", to.PublicURL, to.PublicURL)
+	fmt.Fprintf(w, "  GraphQL   %s/graphql, to try in %s/playground\n", to.PublicURL, to.PublicURL)
+	fmt.Fprintf(w, "  Lineage   %s/lineage\n", to.PublicURL)
+	fmt.Fprintf(w, "  Metrics   %s/metrics\n", to.AdminURL)
+	fmt.Fprintf(w, "  Users     %s\n", to.UsersFile)
+	if to.DataDir != "" {
+		fmt.Fprintf(w, "  Data      %s\n", to.DataDir)
 	}
-	if s.password != "" {
-		fmt.Fprintf(w, "  Sign in as %q with the password %s (shown only now)\n", operator, s.password)
+	if to.Password != "" {
+		fmt.Fprintf(w, "  Sign in as %q with the password %s (shown only now)\n", to.User, to.Password)
 	}
 	fmt.Fprintln(w, "Ctrl-C stops it.")
 }

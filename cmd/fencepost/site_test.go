@@ -15,19 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/localpg"
+	"fencepost/internal/pgtest"
+	"fencepost/internal/servertest"
 )
 
 var signIn = regexp.MustCompile(`Sign in as "operator" with the password (\w+) `)
-
-// dataDir is a directory for a private PostgreSQL, which may run as another user; t.TempDir is closed to others.
-func dataDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "fencepost-test-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	require.NoError(t, os.Chmod(dir, 0o755))
-	return filepath.Join(dir, "data")
-}
 
 // privately are the flags of a server with a private PostgreSQL.
 func privately(dir string, args ...string) []string {
@@ -50,38 +42,38 @@ func postmaster(t *testing.T, dir string) int {
 
 func TestFirstStartMakesADatabaseAndAnOperatorAndTheNextOnesKeepThem(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
-	first := start(t, nil, serveIsReady, privately(dir)...)
-	told := signIn.FindStringSubmatch(first.announced)
-	require.NotNil(t, told, first.announced)
-	require.Contains(t, first.announced, filepath.Join(dir, "users"))
-	a := callAs(t, http.DefaultClient, operator, told[1],
-		http.MethodPost, first.api+"/api/etl/jobs", `[]`, "Idempotency-Key", "kept")
-	require.Equal(t, http.StatusAccepted, a.status)
+	dir := pgtest.DataDir(t)
+	first := start(t, nil, privately(dir)...)
+	told := signIn.FindStringSubmatch(first.Text)
+	require.NotNil(t, told, first.Text)
+	require.Contains(t, first.Text, filepath.Join(dir, "users"))
+	a := servertest.CallAs(t, http.DefaultClient, "operator", told[1],
+		http.MethodPost, first.API+"/api/etl/jobs", `[]`, "Idempotency-Key", "kept")
+	require.Equal(t, http.StatusAccepted, a.Status)
 	require.Equal(t, 0, first.end().code)
 	require.NoFileExists(t, filepath.Join(dir, "postgres", "postmaster.pid"), "PostgreSQL was stopped")
 
-	second := start(t, nil, serveIsReady, privately(dir)...)
-	require.NotContains(t, second.announced, "password")
-	again := callAs(t, http.DefaultClient, operator, told[1],
-		http.MethodPost, second.api+"/api/etl/jobs", `[]`, "Idempotency-Key", "kept")
-	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
-	require.Equal(t, a.header.Get("Location"), again.header.Get("Location"))
+	second := start(t, nil, privately(dir)...)
+	require.NotContains(t, second.Text, "password")
+	again := servertest.CallAs(t, http.DefaultClient, "operator", told[1],
+		http.MethodPost, second.API+"/api/etl/jobs", `[]`, "Idempotency-Key", "kept")
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, a.Header.Get("Location"), again.Header.Get("Location"))
 	require.Equal(t, 0, second.end().code)
 }
 
 func TestUsersFileThatIsThereIsKept(t *testing.T) {
 	t.Parallel()
 	users := usersFile(t)
-	p := start(t, nil, serveIsReady, privately(dataDir(t), "--users-file", users)...)
-	require.NotContains(t, p.announced, "password")
-	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.api+"/api/etl/jobs", "").status)
+	p := start(t, nil, privately(pgtest.DataDir(t), "--users-file", users)...)
+	require.NotContains(t, p.Text, "password")
+	require.Equal(t, http.StatusOK, servertest.Call(t, http.MethodGet, p.API+"/api/etl/jobs", "").Status)
 }
 
 func TestServerEndsWhenItsPostgreSQLDoes(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
-	p := start(t, nil, serveIsReady, privately(dir)...)
+	dir := pgtest.DataDir(t)
+	p := start(t, nil, privately(dir)...)
 	require.NoError(t, syscall.Kill(postmaster(t, dir), syscall.SIGQUIT))
 	o := <-p.ended
 	p.ended <- o
@@ -92,7 +84,7 @@ func TestServerEndsWhenItsPostgreSQLDoes(t *testing.T) {
 
 func TestStartThatFailsLeavesNoPostgreSQLBehind(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := pgtest.DataDir(t)
 	message := refused(t, privately(dir, "--users-file", filepath.Join(dir, "none", "users"))...)
 	require.Contains(t, message, "no such file")
 	require.NoFileExists(t, filepath.Join(dir, "postgres", "postmaster.pid"))
@@ -100,7 +92,7 @@ func TestStartThatFailsLeavesNoPostgreSQLBehind(t *testing.T) {
 
 func TestDatabaseThatCannotBeMigratedStopsTheStart(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := pgtest.DataDir(t)
 	makeForeignTable(t, dir)
 	require.Contains(t, refused(t, privately(dir)...), "already exists")
 	require.NoFileExists(t, filepath.Join(dir, "postgres", "postmaster.pid"))
@@ -126,40 +118,9 @@ func TestPrivatePostgreSQLNeedsProgramsAndADirectory(t *testing.T) {
 	require.Contains(t, refused(t, "serve", "--postgres-bin", t.TempDir()), "--postgres-bin")
 	require.Contains(t, refused(t, privately(filepath.Join(os.DevNull, "x"))...), "--data-dir: ")
 
-	foreign := dataDir(t)
+	foreign := pgtest.DataDir(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(foreign, "postgres"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, "postgres", "photo"), nil, 0o600))
 	require.Contains(t, refused(t, privately(foreign)...), "not a PostgreSQL data directory")
 	require.FileExists(t, filepath.Join(foreign, "postgres", "photo"))
-}
-
-func TestDefaultDataDirectory(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		uid  int
-		env  env
-		want string
-	}{
-		{0, env{"HOME": "/root", "XDG_DATA_HOME": "/root/data"}, "/var/lib/fencepost"},
-		{1000, env{"HOME": "/home/ann", "XDG_DATA_HOME": "/data/ann"}, "/data/ann/fencepost"},
-		{1000, env{"HOME": "/home/ann", "XDG_DATA_HOME": "relative"}, "/home/ann/.local/share/fencepost"},
-		{1000, env{"HOME": "/home/ann"}, "/home/ann/.local/share/fencepost"},
-	} {
-		dir, err := defaultDataDirectory(c.uid, c.env.lookup)
-		require.NoError(t, err)
-		require.Equal(t, c.want, dir)
-	}
-	_, err := dataDirectory("", 1000, env{}.lookup)
-	require.ErrorContains(t, err, "--data-dir")
-}
-
-func TestDataDirectoryIsClosedToOthersUnlessPostgreSQLRunsAsAnother(t *testing.T) {
-	t.Parallel()
-	for uid, want := range map[int]os.FileMode{1000: 0o700, 0: 0o711} {
-		dir, err := dataDirectory(filepath.Join(t.TempDir(), "data"), uid, env{}.lookup)
-		require.NoError(t, err)
-		info, err := os.Stat(dir)
-		require.NoError(t, err)
-		require.Equal(t, want, info.Mode().Perm())
-	}
 }

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/term"
 
 	"fencepost/internal/auth"
+	"fencepost/internal/command"
 )
 
 // longestInput is more than any password; what is longer is not read.
 const longestInput = 4096
 
-func newUsersCommand(sh shell) *cobra.Command {
+func newUsersCommand(sh command.Shell) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "users",
@@ -25,21 +26,21 @@ func newUsersCommand(sh shell) *cobra.Command {
 
 "serve" without a database URL makes a users file of its own; its start message names it.`,
 		Args: cobra.NoArgs,
-		RunE: showHelp,
+		RunE: command.ShowHelp,
 	}
 	cmd.PersistentFlags().StringVar(&file, "users-file", "", "htpasswd file of the users")
 	cmd.AddCommand(newUsersAddCommand(sh, &file), newUsersRemoveCommand(&file), newUsersListCommand(&file))
 	return cmd
 }
 
-func newUsersAddCommand(sh shell, file *string) *cobra.Command {
+func newUsersAddCommand(sh command.Shell, file *string) *cobra.Command {
 	var fromStdin bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a user, or give one a new password",
 		Example: `  fencepost users add ann --users-file users
   fencepost users add ann --users-file users --password-stdin <password.txt`,
-		Args: namedArgs,
+		Args: command.NamedArgs,
 		RunE: withUsersFile(file, func(cmd *cobra.Command, args []string) error {
 			password, err := readPassword(sh, fromStdin)
 			if err != nil {
@@ -61,7 +62,7 @@ func newUsersRemoveCommand(file *string) *cobra.Command {
 		Use:     "remove NAME",
 		Short:   "Remove a user; the user's jobs stay",
 		Example: "  fencepost users remove ann --users-file users",
-		Args:    namedArgs,
+		Args:    command.NamedArgs,
 		RunE: withUsersFile(file, func(cmd *cobra.Command, args []string) error {
 			if err := auth.Remove(*file, args[0]); err != nil {
 				return err
@@ -88,9 +89,7 @@ func newUsersListCommand(file *string) *cobra.Command {
 	}
 }
 
-type action func(cmd *cobra.Command, args []string) error
-
-func withUsersFile(file *string, act action) action {
+func withUsersFile(file *string, act command.Action) command.Action {
 	return func(cmd *cobra.Command, args []string) error {
 		if *file == "" {
 			return errors.New("name the users file with --users-file or FENCEPOST_USERS_FILE")
@@ -100,13 +99,13 @@ func withUsersFile(file *string, act action) action {
 }
 
 // readPassword takes the first line of standard input, or asks for the password twice.
-func readPassword(sh shell, fromStdin bool) (string, error) {
+func readPassword(sh command.Shell, fromStdin bool) (string, error) {
 	if fromStdin {
-		input, err := io.ReadAll(io.LimitReader(sh.stdin, longestInput))
+		input, err := io.ReadAll(io.LimitReader(sh.Stdin, longestInput))
 		line, _, _ := strings.Cut(string(input), "\n")
 		return strings.TrimSuffix(line, "\r"), err
 	}
-	terminal, ok := sh.stdin.(*os.File)
+	terminal, ok := sh.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return "", errors.New("there is no terminal to ask for the password on: use --password-stdin")
 	}
@@ -121,9 +120,9 @@ func readPassword(sh shell, fromStdin bool) (string, error) {
 	return password, err
 }
 
-func ask(sh shell, terminal *os.File, prompt string) (string, error) {
-	fmt.Fprint(sh.stderr, prompt)
+func ask(sh command.Shell, terminal *os.File, prompt string) (string, error) {
+	fmt.Fprint(sh.Stderr, prompt)
 	password, err := term.ReadPassword(int(terminal.Fd()))
-	fmt.Fprintln(sh.stderr)
+	fmt.Fprintln(sh.Stderr)
 	return string(password), err
 }

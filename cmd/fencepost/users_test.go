@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/auth"
+	"fencepost/internal/command"
 )
 
 func TestUsersAreAddedListedAndRemoved(t *testing.T) {
@@ -88,7 +89,7 @@ func TestTerminalThatHangsUpAddsNobody(t *testing.T) {
 	require.NoError(t, err)
 	defer terminal.Close()
 	file := filepath.Join(t.TempDir(), "users")
-	sh := shell{stdin: terminal, stdout: io.Discard, stderr: hangUp{keyboard}, lookupEnv: env{}.lookup}
+	sh := command.Shell{Stdin: terminal, Stdout: io.Discard, Stderr: hangUp{keyboard}, LookupEnv: env{}.lookup}
 	require.Equal(t, 1, run(t.Context(), sh, []string{"users", "add", "ann", "--users-file", file}))
 	require.NoFileExists(t, file)
 }

@@ -6,19 +6,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/pgtest"
+	"fencepost/internal/servertest"
 )
 
 func TestWorkRunsTheJobsOfAServerWithoutWorkers(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	server := serve(t, url, "--workers=0")
-	job := server.submit(t, "elsewhere")
-	require.Equal(t, "PENDING", status(t, job))
+	server := servertest.Serve(t, url, servertest.WithoutWorkers)
+	job := server.Submit(t, "elsewhere")
+	require.Equal(t, "PENDING", servertest.Status(t, job))
 
-	w := start(t, env{"FENCEPOST_DATABASE_URL": url}, workIsReady, "work", "--admin-listen", "127.0.0.1:0")
-	requireSuccess(t, job)
-	require.Equal(t, "1", w.counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
-	require.Equal(t, "0", server.counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
+	w := start(t, env{"FENCEPOST_DATABASE_URL": url}, "work", "--admin-listen", "127.0.0.1:0")
+	servertest.RequireSuccess(t, job)
+	require.Equal(t, "1", (&servertest.Process{Admin: w.Admin}).Counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
+	require.Equal(t, "0", server.Counted(t, `fencepost_jobs_ended_total{status="SUCCEEDED"}`))
 	require.Equal(t, 0, w.end().code)
 }
 

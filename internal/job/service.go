@@ -39,6 +39,18 @@ type Observer interface {
 	JobCreated(generation int)
 }
 
+// Unobserved is an [Observer] that counts nothing, for whoever wants to know nothing.
+type Unobserved struct{}
+
+// JobEnded implements [Observer].
+func (Unobserved) JobEnded(Status) {}
+
+// IdempotentReplay implements [Observer].
+func (Unobserved) IdempotentReplay(Operation) {}
+
+// JobCreated implements [Observer].
+func (Unobserved) JobCreated(int) {}
+
 // Service is what both doors call. It validates, scopes everything to the owner, and names each refusal as a [Problem].
 // An error that is no problem is the caller's own cancellation, or a bug, for which the doors have a fixed text.
 type Service struct {

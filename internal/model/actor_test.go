@@ -29,12 +29,6 @@ type system struct {
 	closing         []func()
 }
 
-type unobserved struct{}
-
-func (unobserved) JobEnded(job.Status)            {}
-func (unobserved) IdempotentReplay(job.Operation) {}
-func (unobserved) JobCreated(int)                 {}
-
 func newSystem(ctx context.Context, url, adminURL string) (*system, error) {
 	owners, err := postgres.Open(ctx, url, 8)
 	if err != nil {
@@ -52,7 +46,7 @@ func newSystem(ctx context.Context, url, adminURL string) (*system, error) {
 	forOwners, forWorkers := postgres.NewStore(owners, config), postgres.NewStore(workers, config)
 	return &system{
 		owners: owners, workers: workers, admin: admin,
-		service: job.NewService(forOwners, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, unobserved{}),
+		service: job.NewService(forOwners, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, job.Unobserved{}),
 		queue:   forWorkers,
 		closing: []func(){forOwners.Close, forWorkers.Close, owners.Close, workers.Close, admin.Close},
 	}, nil

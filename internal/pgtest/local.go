@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/localpg"
 )
@@ -44,6 +47,15 @@ func makeDir() (string, error) {
 		return "", err
 	}
 	return dir, os.Chmod(dir, 0o755) //nolint:gosec // when root tests, PostgreSQL runs as another user, who must enter
+}
+
+// DataDir is a path for the data of a private PostgreSQL, which may run as another user; t.TempDir is closed to others.
+func DataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := makeDir()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return filepath.Join(dir, "data")
 }
 
 func (e *localEngine) url() string { return e.server.URL() }

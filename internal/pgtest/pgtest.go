@@ -22,6 +22,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -34,11 +35,16 @@ import (
 
 var mainRuns atomic.Bool
 
-// Main runs the tests of a package, removes the server that they started, and exits. TestMain calls it.
-func Main(m *testing.M) {
+// Main runs the tests of a package, removes the server that they started, cleans up what else there is, and exits. TestMain
+// calls it.
+func Main(m *testing.M, cleanUp ...func() error) {
 	mainRuns.Store(true)
 	code := m.Run()
-	if err := removeShared(); err != nil {
+	err := removeShared()
+	for _, clean := range cleanUp {
+		err = errors.Join(err, clean())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
 		code = 1
 	}

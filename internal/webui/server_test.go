@@ -49,7 +49,7 @@ func newServer(t *testing.T) *server {
 	pool := pgtest.Pool(t)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 10 * time.Second, CallTimeout: 10 * time.Second})
 	t.Cleanup(store.Close)
-	service := job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}, silent{})
+	service := job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}, job.Unobserved{})
 	s := &server{T: t, pool: pool, store: store, service: service}
 	listener := httptest.NewServer(s.handler())
 	t.Cleanup(listener.Close)
@@ -90,13 +90,6 @@ func (s *server) listen() *feed.Hub {
 	s.Cleanup(func() { stop(); listener.Wait() })
 	return hub
 }
-
-// silent is an observer without interest in what happens.
-type silent struct{}
-
-func (silent) JobEnded(job.Status)            {}
-func (silent) IdempotentReplay(job.Operation) {}
-func (silent) JobCreated(int)                 {}
 
 func (s *server) key() job.Key {
 	s.Helper()

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/client"
+	"fencepost/internal/command"
+	"fencepost/internal/pgtest"
+	"fencepost/internal/server"
+	"fencepost/internal/servertest"
+)
+
+func TestJobIsSubmittedWatchedAndShown(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t))
+	id := p.id(t, "submit", ordersFile(t))
+	lines := strings.Split(strings.TrimSpace(p.prints(t, "watch", id)), "\n")
+	require.Contains(t, lines[len(lines)-1], "SUCCEEDED, attempts: 1")
+
+	require.Equal(t, client.StatusSucceeded, parseJob(t, p.prints(t, "get", id, "--output", "json")).Status)
+	table := p.prints(t, "get", id)
+	require.Regexp(t, `^JOB +STATUS +ATTEMPTS +RECORDS +GENERATION +CREATED +REASON\n`+id+` +SUCCEEDED +1 +2 +0 +20`, table)
+}
+
+func TestGeneratedKeyIsPrintedSoThatARetryCanUseIt(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	file := ordersFile(t)
+	first := p.job(t, "submit", file, "--output", "json")
+	require.Equal(t, 0, first.code, first.stderr)
+	_, key, found := strings.Cut(strings.TrimSpace(first.stderr), "--idempotency-key ")
+	require.True(t, found)
+
+	second := p.job(t, "submit", file, "--output", "json", "--idempotency-key", key)
+	require.Contains(t, second.stderr, "nothing was done twice")
+	require.NotContains(t, second.stderr, key)
+	made, again := parse[client.Accepted](t, first.stdout), parse[client.Accepted](t, second.stdout)
+	require.False(t, made.Replayed)
+	require.True(t, again.Replayed)
+	require.Equal(t, made.ID, again.ID)
+}
+
+func TestBatchIsReadFromStandardInputByteForByte(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	const text = " [ {\"id\":\"a\"}\r\n] \n"
+	o := invoke(t, p.env(), strings.NewReader(text), "job", "submit", "-", "--idempotency-key", "k")
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Regexp(t, `^JOB +STATUS +GENERATION\n\S+ +PENDING +0\n$`, o.stdout)
+	p.prints(t, "submit", servertest.File(t, "same", text, 0o600), "--idempotency-key", "k")
+}
+
+func TestJobIsCancelledReplayedAndItsLineageDrawn(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	file := ordersFile(t)
+	root := p.id(t, "submit", file)
+	require.Contains(t, p.prints(t, "cancel", root, "--idempotency-key", "stop"), "CANCELLED")
+	require.Contains(t, p.job(t, "cancel", root, "--idempotency-key", "stop").stderr, "nothing was done twice")
+	first := p.id(t, "replay", root, file)
+	p.prints(t, "cancel", first)
+	grandchild := p.id(t, "replay", first, file)
+	second := p.id(t, "replay", root, file)
+
+	require.Equal(t, root+" CANCELLED etl_job_cancelled_by_owner\n"+
+		"├─ "+first+" CANCELLED etl_job_cancelled_by_owner <-\n"+
+		"│  └─ "+grandchild+" PENDING\n"+
+		"└─ "+second+" PENDING\n", p.prints(t, "lineage", first))
+	l := parse[client.Lineage](t, p.prints(t, "lineage", first, "--output", "json"))
+	require.Len(t, l.Jobs, 4)
+	require.Contains(t, p.prints(t, "lineage", first, "--output", "jsonld"), `"@context"`)
+	a := servertest.Call(t, http.MethodPost, p.api+"/graphql", `{"query":"{ lineage(jobRecordId: \"`+first+`\") { mermaid } }"}`)
+	type answer struct {
+		Data struct{ Lineage struct{ Mermaid string } }
+	}
+	require.Equal(t, parse[answer](t, string(a.Body)).Data.Lineage.Mermaid, p.prints(t, "lineage", first, "--output", "mermaid"))
+}
+
+func TestListFiltersAndSaysWhenThereAreMore(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	file := ordersFile(t)
+	require.JSONEq(t, `[]`, p.prints(t, "list", "--output", "json"))
+	root := p.id(t, "submit", file)
+	p.prints(t, "cancel", root)
+	replay := p.id(t, "replay", root, file)
+
+	require.Equal(t, replay+"\n"+root+"\n", p.prints(t, "list", "--output", "id", "--limit", "0"))
+	require.Equal(t, root, p.id(t, "list", "--status", "cancelled,FAILED"))
+	require.Equal(t, replay, p.id(t, "list", "--replay"))
+	require.Equal(t, root, p.id(t, "list", "--replay=false"))
+	cut := p.job(t, "list", "--limit", "1")
+	require.Contains(t, cut.stderr, "--limit 0 lists all")
+	require.NotContains(t, cut.stdout, root)
+	require.Empty(t, p.job(t, "list", "--limit", "2").stderr)
+}
+
+func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers, func(c *server.Config) { c.Rates.Replay = 0.001 })
+	file, unknown := ordersFile(t), uuid.NewString()
+	id := p.id(t, "submit", file, "--idempotency-key", "used")
+	p.prints(t, "cancel", id)
+	p.prints(t, "replay", id, file)
+	for _, c := range []struct {
+		code    int
+		message string
+		args    []string
+	}{
+		{exitUsage, "unknown command", []string{"submitt"}},
+		{exitUsage, "--sort", []string{"list", "--sort", "age"}},
+		{exitUsage, "write it as: fencepost job get JOB", []string{"get"}},
+		{exitUsage, "PENDING, RUNNING", []string{"list", "--status", "DONE"}},
+		{exitUsage, "is not the id of a job", []string{"get", "42"}},
+		{exitUsage, "no such file", []string{"submit", file + ".missing"}},
+		{exitUsage, "no such file", []string{"replay", id, file + ".missing"}},
+		{exitUsage, "--server: the base URL", []string{"list", "--server", "etl.example.com"}},
+		{exitUsage, "--allow-plaintext", []string{"list", "--server", "http://etl.example.com"}},
+		{exitCredentials, "etl_authentication_required", []string{"list", "--password", "a wrong password"}},
+		{exitNotFound, "etl_job_not_found", []string{"get", unknown}},
+		{exitNotFound, "etl_job_not_found", []string{"watch", unknown}},
+		{exitNotFound, "etl_job_not_found", []string{"cancel", unknown}},
+		{exitNotFound, "etl_job_not_found", []string{"lineage", unknown}},
+		{exitNotFound, "etl_job_not_found", []string{"lineage", unknown, "--output", "jsonld"}},
+		{exitRefused, "etl_job_submission_key_reused", []string{"submit", servertest.File(t, "other", `[]`, 0o600), "--idempotency-key", "used"}},
+		{exitInvalid, "etl_invalid_json", []string{"submit", servertest.File(t, "text", `text`, 0o600)}},
+		{exitUnavailable, "etl_rate_limited", []string{"replay", id, file, "--timeout", "1m"}},
+		{exitUnavailable, "cannot be reached", []string{"list", "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
+	} {
+		o := p.job(t, c.args...)
+		require.Equal(t, c.code, o.code, "%v: %s", c.args, o.stderr)
+		require.Contains(t, o.stderr, c.message)
+		require.Empty(t, o.stdout)
+	}
+}
+
+func TestConflictIsARefusal(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	file := ordersFile(t)
+	o := p.job(t, "replay", p.id(t, "submit", file), file)
+	require.Equal(t, exitRefused, o.code)
+	require.Contains(t, o.stderr, "etl_job_replay_source_active")
+}
+
+func TestBadTwinOfAJobFlagIsAWrongCommandLine(t *testing.T) {
+	t.Parallel()
+	o := invoke(t, env{"FENCEPOST_TIMEOUT": "soon"}, nil, "job", "list")
+	require.Equal(t, exitUsage, o.code)
+	require.Contains(t, o.stderr, "FENCEPOST_TIMEOUT")
+}
+
+func TestAnswerThatIsNotFenceposts(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusMethodNotAllowed, http.StatusInternalServerError} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		o := (&site{api: other.URL}).job(t, "list")
+		other.Close()
+		require.Equal(t, exitFailure, o.code)
+		require.Contains(t, o.stderr, http.StatusText(status))
+	}
+}
+
+func TestInterruptedCallIsNotAnUnavailableServer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &site{api: "http://127.0.0.1:1"}
+	code := run(ctx, command.Shell{Stdout: io.Discard, Stderr: io.Discard, LookupEnv: p.env().lookup}, []string{"job", "list"})
+	require.Equal(t, exitFailure, code)
+}
+
+func TestPlaintextToAnotherMachineCanBeAllowed(t *testing.T) {
+	t.Parallel()
+	o := (&site{api: "http://host.invalid"}).job(t, "list", "--allow-plaintext", "--timeout", "1s")
+	require.Equal(t, exitUnavailable, o.code, o.stderr)
+}
+
+func TestJobWithoutACommandShowsItsHelp(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, (&site{}).prints(t), "Exit codes:")
+}

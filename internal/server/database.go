@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/internal/feed"
+	"fencepost/internal/job"
+	"fencepost/internal/postgres"
+	"fencepost/internal/telemetry"
+	"fencepost/internal/worker"
+)
+
+// readyTimeout makes a database that hangs one that cannot be used, before whoever asks has lost patience.
+const readyTimeout = 3 * time.Second
+
+// backend is the database as "serve" and "work" use it.
+type backend struct {
+	pool  *pgxpool.Pool
+	store *postgres.Store
+	// jobs is what requests use: the store, with a replica for its lists and lineages if there is one.
+	jobs job.Store
+	feed *feed.Hub
+	// sockets counts the open WebSockets.
+	sockets *feed.Quota
+}
+
+// openBackend refuses a database that can't be reached, or whose schema this program doesn't know. What the database and its
+// connections do is in the metrics. The limits are those of what clients may follow.
+func (p *Process) openBackend(ctx context.Context, d Database, streams feed.Limits, metrics *telemetry.Metrics) (*backend, error) {
+	config, err := d.storeConfig()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := postgres.Open(ctx, d.URL, d.PoolSize)
+	if err != nil {
+		return nil, fmt.Errorf("--database-url: %w", err)
+	}
+	p.atClose(pool.Close)
+	if err := postgres.CheckSchema(ctx, pool); err != nil {
+		return nil, err
+	}
+	store := postgres.NewStore(pool, config)
+	p.atClose(store.Close)
+	b := &backend{
+		pool:    pool,
+		store:   store,
+		jobs:    store,
+		feed:    feed.New(feed.Config{Limits: streams}),
+		sockets: feed.NewQuota(streams),
+	}
+	metrics.WatchPool(func() telemetry.PoolStat { return pool.Stat() })
+	metrics.WatchBacklog(store.Backlog)
+	return b, nil
+}
+
+// streams is how many subscriptions and WebSockets are open.
+func (b *backend) streams() int { return b.feed.Followed() + b.sockets.Taken() }
+
+// ready reports whether the database can be used now, for reading and writing.
+func (b *backend) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return postgres.CheckReady(ctx, b.pool)
+}
+
+// work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds
+// whoever follows a job.
+func (b *backend) work(ctx context.Context, cfg worker.Config, metrics *telemetry.Metrics, log *slog.Logger) error {
+	if cfg.Workers == 0 {
+		b.store.Listen(ctx, b.feed.Notify)
+		return nil
+	}
+	w := worker.New(b.store, cfg, metrics, log)
+	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var listener sync.WaitGroup
+	listener.Go(func() {
+		b.store.Listen(listening, func(n worker.Notice) {
+			w.Notify(n)
+			b.feed.Notify(n)
+		})
+	})
+	err := w.Run(ctx)
+	stop()
+	listener.Wait()
+	return err
+}
