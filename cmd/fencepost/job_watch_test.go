@@ -10,8 +10,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"fencepost/client"
 	"fencepost/internal/pgtest"
+	"fencepost/jobtype"
 )
 
 // refusingLoad is a load that fails for good.
@@ -50,9 +50,9 @@ func TestWatchShowsEachChangeOfAGatedJob(t *testing.T) {
 		printed.CloseWithError(io.EOF)
 	}()
 	lines := readLines(stdout)
-	require.Equal(t, client.StatusRunning, parseJob(t, <-lines).Status)
+	require.Equal(t, jobtype.StatusRunning, parseJob(t, <-lines).Status)
 	g.open(t)
-	require.Equal(t, client.StatusSucceeded, parseJob(t, <-lines).Status)
+	require.Equal(t, jobtype.StatusSucceeded, parseJob(t, <-lines).Status)
 	require.Equal(t, 0, <-code)
 }
 
