@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"fencepost/jobtype"
 )
 
 // request is one call, which may take several attempts.
@@ -47,11 +49,11 @@ func write(path, key string, body []byte) (request, error) {
 }
 
 // errInvalidKey is what the server would answer.
-var errInvalidKey = &Problem{
-	Code:   CodeInvalidIdempotencyKey,
-	Status: http.StatusBadRequest,
-	Title:  "Invalid idempotency key",
-	Detail: "The idempotency key must be one quoted string of 1 to 255 printable ASCII characters.",
+var errInvalidKey = knownProblem(jobtype.CodeInvalidIdempotencyKey)
+
+func knownProblem(code Code) *Problem {
+	d := code.Define()
+	return &Problem{Code: code, Status: d.Status, Title: d.Title, Detail: d.Detail}
 }
 
 // fetch calls the server and reads the JSON of its answer.

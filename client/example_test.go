@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fencepost/client"
+	"fencepost/jobtype"
 )
 
 // Submit a batch and follow the job to its end.
@@ -106,7 +107,7 @@ func ExampleClient_List() {
 			log.Fatal(err)
 		}
 	}
-	waiting := client.Filter{Statuses: []client.Status{client.StatusPending}, PageSize: 2}
+	waiting := client.Filter{Statuses: []client.Status{jobtype.StatusPending}, PageSize: 2}
 	for job, err := range c.List(ctx, waiting) {
 		if err != nil {
 			log.Fatal(err)
@@ -130,7 +131,7 @@ func ExampleProblem() {
 	}
 	_, err = c.Submit(context.Background(), client.NewKey(), []byte(`[{"name":"no id"}]`))
 	var problem *client.Problem
-	if errors.As(err, &problem) && problem.Code == client.CodeInvalidRecord {
+	if errors.As(err, &problem) && problem.Code == jobtype.CodeInvalidRecord {
 		fmt.Println(problem.Status, problem.Title)
 	}
 	// Output: 422 Invalid record

@@ -4,29 +4,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"fencepost/jobtype"
 )
 
-// Status is the place of a job in its life.
-type Status string
-
-// The statuses of a job. The last three are terminal: such a job never changes again.
-const (
-	// StatusPending waits for a worker, for the first time or for a retry.
-	StatusPending Status = "PENDING"
-	// StatusRunning is being loaded.
-	StatusRunning Status = "RUNNING"
-	// StatusSucceeded means that the effects of the job are committed, exactly once.
-	StatusSucceeded Status = "SUCCEEDED"
-	// StatusFailed means that the job ended with a failure code, and that none of its effects remain.
-	StatusFailed Status = "FAILED"
-	// StatusCancelled means that a cancellation won, and that none of the job's effects remain.
-	StatusCancelled Status = "CANCELLED"
-)
-
-// Terminal reports whether nothing will change a job in this status.
-func (s Status) Terminal() bool {
-	return s == StatusSucceeded || s == StatusFailed || s == StatusCancelled
-}
+// Status is the place of a job in its life. The list is in package jobtype.
+type Status = jobtype.Status
 
 // Job is a job as the server described it. What does not apply is zero.
 type Job struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
+	"fencepost/jobtype"
 )
 
 func TestSubmittedJobIsTheOneThatIsRead(t *testing.T) {
@@ -17,13 +18,13 @@ func TestSubmittedJobIsTheOneThatIsRead(t *testing.T) {
 	c := w.client()
 	accepted, err := c.Submit(t.Context(), `a key with "quotes" and \`, []byte(batch))
 	require.NoError(t, err)
-	require.Equal(t, client.StatusPending, accepted.Status)
+	require.Equal(t, jobtype.StatusPending, accepted.Status)
 	require.Equal(t, "/api/etl/jobs/"+accepted.ID.String(), accepted.StatusURL)
 
 	read, err := c.Get(t.Context(), accepted.ID)
 	require.NoError(t, err)
 	require.Equal(t, client.Job{
-		ID: accepted.ID, Status: client.StatusPending, RecordCount: 2,
+		ID: accepted.ID, Status: jobtype.StatusPending, RecordCount: 2,
 		CreatedAt: read.CreatedAt, UpdatedAt: read.UpdatedAt,
 	}, read)
 	require.False(t, read.CreatedAt.IsZero())
@@ -41,7 +42,7 @@ func TestSameKeyIsTheSameJob(t *testing.T) {
 	require.Equal(t, first.ID, again.ID)
 
 	_, err = c.Submit(t.Context(), "key", []byte(`[]`))
-	requireProblem(t, err, client.CodeSubmissionKeyReused)
+	requireProblem(t, err, jobtype.CodeSubmissionKeyReused)
 }
 
 func TestNewKeysAreDifferent(t *testing.T) {
@@ -56,12 +57,12 @@ func TestImpossibleKeyIsRefusedAsTheServerWould(t *testing.T) {
 	c := w.client()
 	for _, key := range []string{"two\nlines", "schlüssel", strings.Repeat("x", 256)} {
 		_, err := c.Submit(t.Context(), key, []byte(batch))
-		requireProblem(t, err, client.CodeInvalidIdempotencyKey)
+		requireProblem(t, err, jobtype.CodeInvalidIdempotencyKey)
 		_, err = c.Cancel(t.Context(), uuid.New(), key)
-		requireProblem(t, err, client.CodeInvalidIdempotencyKey)
+		requireProblem(t, err, jobtype.CodeInvalidIdempotencyKey)
 	}
 	_, err := c.Submit(t.Context(), "", []byte(batch))
-	requireProblem(t, err, client.CodeSubmissionKeyRequired)
+	requireProblem(t, err, jobtype.CodeSubmissionKeyRequired)
 }
 
 func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
@@ -71,7 +72,7 @@ func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
 	id := w.submit(c)
 	cancelled, err := c.Cancel(t.Context(), id, "stop")
 	require.NoError(t, err)
-	require.Equal(t, client.StatusCancelled, cancelled.Status)
+	require.Equal(t, jobtype.StatusCancelled, cancelled.Status)
 	require.Equal(t, "etl_job_cancelled_by_owner", cancelled.CancellationCode)
 	require.False(t, cancelled.CancelledAt.IsZero())
 	require.False(t, cancelled.Replayed)
@@ -95,7 +96,7 @@ func TestReplayIsANewJobThatNamesItsSource(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, accepted.Derivation, derived.Derivation)
 	_, err = c.Replay(t.Context(), source, "other bytes", []byte(`[]`))
-	requireProblem(t, err, client.CodeReplayPayloadMismatch)
+	requireProblem(t, err, jobtype.CodeReplayPayloadMismatch)
 }
 
 func TestListFollowsItsPagesAndFilters(t *testing.T) {
@@ -106,7 +107,7 @@ func TestListFollowsItsPagesAndFilters(t *testing.T) {
 	derived := w.replay(c, middle)
 
 	require.Equal(t, []uuid.UUID{derived, middle, oldest}, w.list(c, client.Filter{PageSize: 1}))
-	require.Equal(t, []uuid.UUID{derived, oldest}, w.list(c, client.Filter{Statuses: []client.Status{client.StatusPending}}))
+	require.Equal(t, []uuid.UUID{derived, oldest}, w.list(c, client.Filter{Statuses: []client.Status{jobtype.StatusPending}}))
 	require.Equal(t, []uuid.UUID{derived}, w.list(c, client.Filter{Replay: new(true)}))
 	require.Equal(t, []uuid.UUID{middle, oldest}, w.list(c, client.Filter{Replay: new(false)}))
 	for job, err := range c.List(t.Context(), client.Filter{PageSize: 1}) {
@@ -130,7 +131,7 @@ func TestListEndsAfterAnError(t *testing.T) {
 	w := newWorld(t)
 	turns := 0
 	for _, err := range w.client().List(t.Context(), client.Filter{PageSize: 101}) {
-		requireProblem(t, err, client.CodeInvalidPageRequest)
+		requireProblem(t, err, jobtype.CodeInvalidPageRequest)
 		turns++
 	}
 	require.Equal(t, 1, turns)
@@ -147,10 +148,10 @@ func TestCredentialsAndUserAgentAreSent(t *testing.T) {
 
 	for _, secret := range []string{"wrong password", ""} {
 		_, err := w.client(client.WithCredentials(user, secret)).Get(t.Context(), uuid.New())
-		requireProblem(t, err, client.CodeAuthenticationRequired)
+		requireProblem(t, err, jobtype.CodeAuthenticationRequired)
 	}
 	_, err := w.client(client.WithCredentials("", "")).Get(t.Context(), uuid.New())
-	requireProblem(t, err, client.CodeAuthenticationRequired)
+	requireProblem(t, err, jobtype.CodeAuthenticationRequired)
 }
 
 func TestAnswerOfAnotherServerIsAnError(t *testing.T) {

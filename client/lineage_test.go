@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
+	"fencepost/jobtype"
 )
 
 func TestLineageHoldsTheRootAndEveryReplay(t *testing.T) {
@@ -29,7 +30,7 @@ func TestLineageHoldsTheRootAndEveryReplay(t *testing.T) {
 	require.Equal(t, []client.Edge{{root, first, 1}, {root, second, 1}}, l.Edges)
 
 	_, err = c.Lineage(t.Context(), uuid.New())
-	requireProblem(t, err, client.CodeJobNotFound)
+	requireProblem(t, err, jobtype.CodeJobNotFound)
 }
 
 func TestProvenanceIsAJSONLDDocument(t *testing.T) {

@@ -9,13 +9,17 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"fencepost/jobtype"
 )
 
 // ErrUnreachable says that no answer came: the server is down, or the connection broke. For a write this leaves open
 // whether it was done; calling again under the same key finds out.
 var ErrUnreachable = errors.New("the server cannot be reached")
+
+// Code names a refusal. The list is in package jobtype.
+type Code = jobtype.Code
 
 // Problem is a refusal by the server (RFC 9457).
 type Problem struct {
@@ -48,10 +52,8 @@ func (p *Problem) Temporary() bool {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
-	case http.StatusConflict:
-		return strings.HasSuffix(string(p.Code), "_in_progress")
 	default:
-		return false
+		return p.Code.Define().RetryAfter > 0
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/job"
+	"fencepost/jobtype"
 )
 
 func TestProblemTellsWhatToDoAndItsCode(t *testing.T) {
@@ -21,14 +22,14 @@ func TestProblemTellsWhatToDoAndItsCode(t *testing.T) {
 func TestEveryTemporaryProblemIsKnown(t *testing.T) {
 	t.Parallel()
 	temporary := map[client.Code]bool{
-		client.CodeSubmissionInProgress:   true,
-		client.CodeCancellationInProgress: true,
-		client.CodeReplayInProgress:       true,
-		client.CodeRateLimited:            true,
-		client.CodeDatabaseUnavailable:    true,
+		jobtype.CodeSubmissionInProgress:   true,
+		jobtype.CodeCancellationInProgress: true,
+		jobtype.CodeReplayInProgress:       true,
+		jobtype.CodeRateLimited:            true,
+		jobtype.CodeDatabaseUnavailable:    true,
 	}
 	for _, d := range job.Definitions() {
-		p := client.Problem{Code: client.Code(d.Code), Status: d.Status}
+		p := client.Problem{Code: d.Code, Status: d.Status}
 		require.Equal(t, temporary[p.Code], p.Temporary(), d.Code)
 	}
 }

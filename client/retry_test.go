@@ -16,6 +16,7 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/ratelimit"
+	"fencepost/jobtype"
 )
 
 // hangUp ends the connection of a request without an answer.
@@ -73,8 +74,8 @@ func TestUndecidedConflictIsTriedAgain(t *testing.T) {
 	}))
 	cancelled, err := c.Cancel(t.Context(), id, "key")
 	require.NoError(t, err)
-	require.Equal(t, client.StatusCancelled, cancelled.Status)
-	requireProblem(t, refusal, client.CodeCancellationInProgress)
+	require.Equal(t, jobtype.StatusCancelled, cancelled.Status)
+	requireProblem(t, refusal, jobtype.CodeCancellationInProgress)
 }
 
 func TestDecidedConflictIsNotTriedAgain(t *testing.T) {
@@ -83,7 +84,7 @@ func TestDecidedConflictIsNotTriedAgain(t *testing.T) {
 	c := w.client()
 	id := w.submit(c)
 	_, err := c.Replay(t.Context(), id, "key", []byte(batch))
-	requireProblem(t, err, client.CodeReplaySourceActive)
+	requireProblem(t, err, jobtype.CodeReplaySourceActive)
 }
 
 func TestRateLimitIsWaitedFor(t *testing.T) {
@@ -100,7 +101,7 @@ func TestRateLimitIsWaitedFor(t *testing.T) {
 	require.NoError(t, refusal)
 	w.submit(c)
 	require.Equal(t, 2, w.jobCount())
-	requireProblem(t, refusal, client.CodeRateLimited)
+	requireProblem(t, refusal, jobtype.CodeRateLimited)
 }
 
 func TestProxyThatHasNoServerIsTriedAgain(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
+	"fencepost/jobtype"
 )
 
 // watch follows a job to its end and calls seen after each step, with the job as it is then.
@@ -30,11 +31,11 @@ func TestWatchShowsEachChangeOnceAndEndsWithTheJob(t *testing.T) {
 	var statuses []client.Status
 	w.watch(c, id, func(job client.Job) {
 		statuses = append(statuses, job.Status)
-		if job.Status == client.StatusPending {
+		if job.Status == jobtype.StatusPending {
 			w.execute()
 		}
 	})
-	require.Equal(t, []client.Status{client.StatusPending, client.StatusSucceeded}, statuses)
+	require.Equal(t, []client.Status{jobtype.StatusPending, jobtype.StatusSucceeded}, statuses)
 }
 
 func TestWatchAsksConditionallyAndWaitsAsTheServerAsks(t *testing.T) {
@@ -65,7 +66,7 @@ func TestWatchCanBeLeft(t *testing.T) {
 	c := w.client()
 	for job, err := range c.Watch(t.Context(), w.submit(c)) {
 		require.NoError(t, err)
-		require.Equal(t, client.StatusPending, job.Status)
+		require.Equal(t, jobtype.StatusPending, job.Status)
 		break
 	}
 }
@@ -79,7 +80,7 @@ func TestWatchEndsAfterAnError(t *testing.T) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 1)
-	requireProblem(t, errs[0], client.CodeJobNotFound)
+	requireProblem(t, errs[0], jobtype.CodeJobNotFound)
 
 	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) { _, _ = rw.Write([]byte("<html>")) })
 	for _, err := range c.Watch(t.Context(), uuid.New()) {

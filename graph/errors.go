@@ -41,9 +41,6 @@ type limitedError struct {
 	wait time.Duration
 }
 
-// undecidedWait is how long a client should wait before it repeats a write that was not decided.
-const undecidedWait = time.Second
-
 // toProblem makes an expected refusal of a write the Problem of its result. What is no refusal stays an error.
 func toProblem(ctx context.Context, err error) (*model.Problem, error) {
 	if limited, ok := errors.AsType[limitedError](err); ok {
@@ -55,12 +52,7 @@ func toProblem(ctx context.Context, err error) (*model.Problem, error) {
 		return nil, err
 	}
 	noteProblem(ctx, p.Code)
-	switch p.Code {
-	case job.CodeSubmissionInProgress, job.CodeCancellationInProgress, job.CodeReplayInProgress, job.CodeDatabaseUnavailable:
-		return newProblem(p, undecidedWait), nil
-	default:
-		return newProblem(p, 0), nil
-	}
+	return newProblem(p, p.Code.Define().RetryAfter), nil
 }
 
 func newProblem(p *job.Problem, wait time.Duration) *model.Problem {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"fencepost/internal/job"
@@ -20,16 +21,6 @@ type problem struct {
 	ErrorCode job.Code `json:"errorCode"`
 }
 
-// problemHeader is the header field that a problem always carries. Those that depend on the request (Allow,
-// WWW-Authenticate, the Retry-After of a rate limit) are set where the refusal is found.
-var problemHeader = map[job.Code]struct{ name, value string }{
-	job.CodeSubmissionInProgress:   {"Retry-After", "1"},
-	job.CodeCancellationInProgress: {"Retry-After", "1"},
-	job.CodeReplayInProgress:       {"Retry-After", "1"},
-	job.CodeDatabaseUnavailable:    {"Retry-After", "1"},
-	job.CodeUnsupportedMediaType:   {"Accept-Post", acceptedBody},
-}
-
 // refuse answers with the problem that an error is. It is the only place where one is written.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
@@ -39,10 +30,8 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if h.OnProblem != nil {
 		h.OnProblem(r.Context(), code)
 	}
-	if field, ok := problemHeader[code]; ok {
-		w.Header().Set(field.name, field.value)
-	}
 	d := code.Define()
+	setProblemHeader(w.Header(), d)
 	writeBody(w, d.Status, "application/problem+json", encode(problem{
 		Type:      d.Type(),
 		Title:     d.Title,
@@ -51,6 +40,17 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		Instance:  instance(r),
 		ErrorCode: code,
 	}))
+}
+
+// setProblemHeader sets the header fields that a problem always carries. Those that depend on the request (Allow,
+// WWW-Authenticate, the Retry-After of a rate limit) are set where the refusal is found.
+func setProblemHeader(header http.Header, d job.Definition) {
+	if d.RetryAfter > 0 && header.Get("Retry-After") == "" {
+		header.Set("Retry-After", strconv.Itoa(int(d.RetryAfter.Seconds())))
+	}
+	if d.Code == job.CodeUnsupportedMediaType {
+		header.Set("Accept-Post", acceptedBody)
+	}
 }
 
 // refuseCredentials answers a request that has no valid credential.

@@ -15,6 +15,7 @@ import (
 
 	"fencepost/bench/internal/process"
 	"fencepost/client"
+	"fencepost/jobtype"
 )
 
 // remembered is how many of its latest jobs an actor acts on.
@@ -102,8 +103,8 @@ func (a *actor) key() string {
 
 // expected are the refusals that a client meets in the ordinary course of things.
 var expected = map[client.Code]bool{
-	client.CodeAlreadySucceeded: true, client.CodeAlreadyFailed: true, client.CodeCancellationKeyReused: true,
-	client.CodeReplaySourceActive: true, client.CodeReplaySourceSucceeded: true, client.CodeReplayGenerationExhausted: true,
+	jobtype.CodeAlreadySucceeded: true, jobtype.CodeAlreadyFailed: true, jobtype.CodeCancellationKeyReused: true,
+	jobtype.CodeReplaySourceActive: true, jobtype.CodeReplaySourceSucceeded: true, jobtype.CodeReplayGenerationExhausted: true,
 }
 
 // note records a call, and tells an answer that must not be from one that did not come.

@@ -16,6 +16,7 @@ import (
 	"fencepost/internal/pgtest"
 	"fencepost/internal/server"
 	"fencepost/internal/servertest"
+	"fencepost/jobtype"
 )
 
 func TestJobIsSubmittedWatchedAndShown(t *testing.T) {
@@ -25,7 +26,7 @@ func TestJobIsSubmittedWatchedAndShown(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(p.prints(t, "watch", id)), "\n")
 	require.Contains(t, lines[len(lines)-1], "SUCCEEDED, attempts: 1")
 
-	require.Equal(t, client.StatusSucceeded, parseJob(t, p.prints(t, "get", id, "--output", "json")).Status)
+	require.Equal(t, jobtype.StatusSucceeded, parseJob(t, p.prints(t, "get", id, "--output", "json")).Status)
 	table := p.prints(t, "get", id)
 	require.Regexp(t, `^JOB +STATUS +ATTEMPTS +RECORDS +GENERATION +CREATED +REASON\n`+id+` +SUCCEEDED +1 +2 +0 +20`, table)
 }

@@ -13,6 +13,7 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/command"
+	"fencepost/jobtype"
 )
 
 func (j *jobCommand) watchCommand() *cobra.Command {
@@ -27,7 +28,7 @@ touched when the watching is interrupted.`,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
 			return j.watch(ctx, c, id)
 		}),
-		ValidArgsFunction: j.completeJob(client.StatusPending, client.StatusRunning),
+		ValidArgsFunction: j.completeJob(jobtype.StatusPending, jobtype.StatusRunning),
 	}
 	j.outputFlag(cmd)
 	return cmd
@@ -47,9 +48,9 @@ func (j *jobCommand) watch(ctx context.Context, c *client.Client, id uuid.UUID) 
 		last = job
 	}
 	switch last.Status {
-	case client.StatusFailed:
+	case jobtype.StatusFailed:
 		return fmt.Errorf("%w: %s", errJobFailed, last.FailureCode)
-	case client.StatusCancelled:
+	case jobtype.StatusCancelled:
 		return errJobCancelled
 	default:
 		return nil

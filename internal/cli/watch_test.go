@@ -10,10 +10,10 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"fencepost/client"
 	"fencepost/internal/command"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/servertest"
+	"fencepost/jobtype"
 )
 
 // refusingLoad is a load that fails for good.
@@ -52,9 +52,9 @@ func TestWatchShowsEachChangeOfAGatedJob(t *testing.T) {
 		printed.CloseWithError(io.EOF)
 	}()
 	lines := readLines(stdout)
-	require.Equal(t, client.StatusRunning, parseJob(t, <-lines).Status)
+	require.Equal(t, jobtype.StatusRunning, parseJob(t, <-lines).Status)
 	g.Open(t)
-	require.Equal(t, client.StatusSucceeded, parseJob(t, <-lines).Status)
+	require.Equal(t, jobtype.StatusSucceeded, parseJob(t, <-lines).Status)
 	require.Equal(t, 0, <-code)
 }
 

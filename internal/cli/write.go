@@ -11,6 +11,7 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/command"
+	"fencepost/jobtype"
 )
 
 func (j *jobCommand) submitCommand() *cobra.Command {
@@ -59,7 +60,7 @@ the same bytes that the job was submitted with.`,
 			}
 			return j.showAccepted(accepted)
 		}),
-		ValidArgsFunction: j.completeJob(client.StatusFailed, client.StatusCancelled),
+		ValidArgsFunction: j.completeJob(jobtype.StatusFailed, jobtype.StatusCancelled),
 	}
 	j.keyFlag(cmd)
 	j.outputFlag(cmd, outputID)
@@ -82,7 +83,7 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
 			j.noteReplayed(cancelled.Replayed)
 			return j.showJobs(cancelled, cancelled.Job)
 		}),
-		ValidArgsFunction: j.completeJob(client.StatusPending, client.StatusRunning),
+		ValidArgsFunction: j.completeJob(jobtype.StatusPending, jobtype.StatusRunning),
 	}
 	j.keyFlag(cmd)
 	j.outputFlag(cmd, outputID)

@@ -21,6 +21,9 @@ const (
 	reading Operation = ""
 )
 
+// Operations lists every operation.
+var Operations = []Operation{OperationSubmit, OperationCancel, OperationReplay}
+
 // operationCodes are the refusals that each operation has its own code for.
 var operationCodes = map[Operation]struct{ keyRequired, keyReused, inProgress Code }{
 	OperationSubmit: {CodeSubmissionKeyRequired, CodeSubmissionKeyReused, CodeSubmissionInProgress},

@@ -57,7 +57,7 @@ func NewMetrics(patterns ...string) *Metrics {
 	route := labelOf("route", patterns...)
 	status := labelOf("status", "2xx", "3xx", "4xx", "5xx")
 	methods := labelOf("method", http.MethodGet, http.MethodHead, http.MethodPost)
-	operation := labelOf("operation", job.OperationSubmit, job.OperationCancel, job.OperationReplay)
+	operation := labelOf("operation", job.Operations...)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		tracer:   noop.Tracer{},
@@ -70,8 +70,7 @@ func NewMetrics(patterns ...string) *Metrics {
 			labelOf("kind", "root", "replay")),
 		generation: newHistogram("fencepost_lineage_generation", "Generation of each new job; 0 is a root.", generations),
 		failures: newCounter("fencepost_job_failures_total", "Jobs that this process made FAILED, by the reason.",
-			labelOf("code", job.FailureTargetUnavailable, job.FailureTarget, job.FailureIntegrity,
-				job.FailureAttemptsExhausted, job.FailureInternal)),
+			labelOf("code", job.FailureCodes...)),
 		idempotentReplays: newCounter("fencepost_idempotent_replays_total",
 			"Writes that were answered from an earlier one under the same key.",
 			operation),
