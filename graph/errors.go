@@ -78,7 +78,7 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 		problem.RetryAfter = &seconds
 	}
 	if p.Job != nil {
-		problem.Job = toJob(*p.Job)
+		problem.RelatedJob = toJob(*p.Job)
 	}
 	return problem
 }

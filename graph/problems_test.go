@@ -32,7 +32,7 @@ func TestAnExpectedRefusalIsDataWithTheTextsOfREST(t *testing.T) {
 	definition := job.CodeInvalidJSON.Define()
 	require.Equal(t, map[string]any{
 		"__typename": "Problem", "code": "ETL_INVALID_JSON", "errorCode": "etl_invalid_json", "type": definition.Type(),
-		"title": definition.Title, "status": 400.0, "detail": definition.Detail, "retryAfter": nil, "about": nil,
+		"title": definition.Title, "status": 400.0, "detail": definition.Detail, "retryAfter": nil, "relatedJob": nil,
 	}, s.submit("{", "k"))
 }
 
@@ -70,9 +70,9 @@ func TestEveryRefusalOfAWriteIsAProblem(t *testing.T) {
 		require.Equal(t, c.code, c.got["code"])
 		require.Nil(t, c.got["retryAfter"], c.code)
 		if c.about == nil {
-			require.Nil(t, c.got["about"], c.code)
+			require.Nil(t, c.got["relatedJob"], c.code)
 		} else {
-			require.Equal(t, c.about, at(t, c.got, "about", "id"), c.code)
+			require.Equal(t, c.about, at(t, c.got, "relatedJob", "id"), c.code)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const CANCEL = `mutation Cancel($input: CancelJobInput!) {
   cancelJob(input: $input) {
     __typename
     ... on CancelJobSuccess { job { id status } }
-    ... on Problem { code status detail about: job { id status } }
+    ... on Problem { code status detail relatedJob { id status } }
   }
 }`;
 const REPLAY = `mutation Replay($input: ReplayJobInput!) {
