@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fencepost/internal/job"
+	"fencepost/internal/mediatype"
 )
 
 // problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request.
@@ -27,7 +28,7 @@ var problemHeader = map[job.Code]struct{ name, value string }{
 	job.CodeCancellationInProgress: {"Retry-After", "1"},
 	job.CodeReplayInProgress:       {"Retry-After", "1"},
 	job.CodeDatabaseUnavailable:    {"Retry-After", "1"},
-	job.CodeUnsupportedMediaType:   {"Accept-Post", acceptedBody},
+	job.CodeUnsupportedMediaType:   {"Accept-Post", mediatype.JSON},
 }
 
 // refuse answers with the problem that an error is. It is the only place where one is written.
