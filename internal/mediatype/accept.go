@@ -23,7 +23,7 @@ func ParseAccept(lines []string) (accept Accept, wellFormed bool) {
 		return nil, true
 	}
 	accept, wellFormed = Accept{}, true
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range elements(text) {
 		name, parameters, err := mime.ParseMediaType(part)
 		if err != nil {
 			wellFormed = false
@@ -35,6 +35,24 @@ func ParseAccept(lines []string) (accept Accept, wellFormed bool) {
 		accept = append(accept, mediaRange{name, quality, inUTF8(parameters)})
 	}
 	return accept, wellFormed
+}
+
+// elements splits a list at its commas, besides those in quotes (RFC 9110 section 5.6).
+func elements(list string) []string {
+	var found []string
+	begin, quoted := 0, false
+	for i := 0; i < len(list); i++ {
+		switch {
+		case quoted && list[i] == '\\':
+			i++ // whatever comes next is text
+		case list[i] == '"':
+			quoted = !quoted
+		case list[i] == ',' && !quoted:
+			found = append(found, list[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(found, list[begin:])
 }
 
 // parseQuality is 1 when there is none, and 0 when it is malformed.

@@ -32,6 +32,7 @@ func TestTheMostExactRangeDecides(t *testing.T) {
 		{"*/*, application/json;q=0", mediatype.Preference{Quality: 0, Exactness: mediatype.Exact}},
 		{"application/json;q=0.1, application/json;q=0.2, application/json;q=0.1", mediatype.Preference{Quality: 0.2, Exactness: mediatype.Exact}},
 		{"text/html, application/xml", mediatype.Preference{}},
+		{`text/html;a="b,\",c", application/json`, mediatype.Preference{Quality: 1, Exactness: mediatype.Exact}},
 	} {
 		accept, wellFormed := mediatype.ParseAccept([]string{c.accept})
 		require.True(t, wellFormed, c.accept)
