@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks schema.graphqls with graphql-eslint, compares it with the latest release's, where a breaking change fails, and
-# sees to it that the Go client compiles with the types that it generates from the schema. It needs Node.js and npm. With "release" it keeps today's
-# schema as the one that the next comparison is with.
+# sees to it that the Go client compiles with the types that it generates from the schema. It needs Node.js and npm. With
+# "release" it keeps today's schema as the one that the next comparison is with.
 #   scripts/lint-graphql.sh [release]
 set -euo pipefail
 cd "$(dirname "$0")/.."
