@@ -8,7 +8,6 @@ require (
 	github.com/coder/websocket v1.8.15
 	github.com/creack/pty v1.1.24
 	github.com/dunglas/httpsfv v1.1.2
-	github.com/elnormous/contenttype v1.0.4
 	github.com/felixge/httpsnoop v1.1.0
 	github.com/go-json-experiment/json v1.27.2
 	github.com/goccy/go-yaml v1.19.2

@@ -3,17 +3,16 @@
 //
 // A request passes, from the outside in:
 //
-//	gate        method, media type, size, cross-site requests          handler.go
-//	transport   Accept, one strict JSON object, the status             transport.go, params.go, negotiate.go
-//	            or a stream of answers: server-sent events, WebSocket  events.go, socket.go, connection.go
-//	admission   the extent of the document, before anything walks it   admission.go, guard.go
-//	            validation without suggestions, strict values          rules.go, variables.go
-//	            the cost: fields times page sizes                      cost.go
+//	handler     puts all of this together, and wants an owner          handler.go
+//	transport   one answer over HTTP, or a stream of them as           graph/transport
+//	            server-sent events or over a WebSocket
+//	guard       size, depth, validation, strict values, cost           graph/guard; what a field costs is in cost.go
 //	scope       the owner, the batch loaders, the deadline             scope.go
 //	resolvers   a call to the service and a mapping                    schema.resolvers.go, map.go
 //	plain       jobs and lists of them, written in one go              plain.go
 //
-// Errors leave through errors.go alone, which lets nothing out but fixed texts.
+// Errors leave through errors.go alone, which lets nothing out but the fixed texts of package fault; observe.go tells of them.
+// The tests here speak to the whole door over HTTP, on PostgreSQL; those in graph/transport and graph/guard need no job.
 package graph
 
 //go:generate go tool gqlgen generate

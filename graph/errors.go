@@ -8,31 +8,20 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"fencepost/graph/fault"
+	"fencepost/graph/guard"
 	"fencepost/graph/model"
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
 )
 
-// The values of extensions.code, by which clients tell errors apart. Those of requests that never reach a document are in
-// refusal.go.
-const (
-	codeSyntax      = errcode.ParseFailed
-	codeValidation  = errcode.ValidationFailed
-	codeInput       = "BAD_USER_INPUT"
-	codeTooComplex  = "QUERY_TOO_COMPLEX"
-	codeNotFound    = "NOT_FOUND"
-	codeTooMany     = "TOO_MANY_STREAMS"
-	codeUnavailable = "UNAVAILABLE"
-	codeTimeout     = "TIMEOUT"
-	codeInternal    = "INTERNAL"
-)
-
-// ErrorCodes are the codes of errors in the answer to an operation, without those of problems.
+// ErrorCodes are the codes of errors in the answer to an operation, without those of problems and of refused requests.
 var ErrorCodes = []string{
-	codeSyntax, codeValidation, codeInput, codeTooComplex, codeNotFound, codeTooMany, codeUnavailable, codeTimeout, codeInternal,
+	string(model.ErrorCodeGraphqlParseFailed), string(model.ErrorCodeGraphqlValidationFailed), string(model.ErrorCodeBadUserInput),
+	string(model.ErrorCodeQueryTooComplex), string(model.ErrorCodeNotFound), string(model.ErrorCodeTooManyStreams),
+	string(model.ErrorCodeUnavailable), string(model.ErrorCodeTimeout), string(model.ErrorCodeInternal),
 }
 
 // limitedError is the refusal of a write that the limiter did not allow.
@@ -70,7 +59,7 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 		problem.RetryAfter = &seconds
 	}
 	if p.Job != nil {
-		problem.Job = toJob(*p.Job)
+		problem.RelatedJob = toJob(*p.Job)
 	}
 	return problem
 }
@@ -78,14 +67,6 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 func isNotFound(err error) bool {
 	p, ok := errors.AsType[*job.Problem](err)
 	return ok && p.Code == job.CodeJobNotFound
-}
-
-// errFixed marks the errors whose message and extensions were written here, so that the presenter lets them through.
-var errFixed = errors.New("fixed text")
-
-// fixedError is an error with a text of ours.
-func fixedError(code, message string) *gqlerror.Error {
-	return &gqlerror.Error{Err: errFixed, Message: message, Extensions: map[string]any{"code": code}}
 }
 
 // presenter turns every error on its way out into a fixed text and a code. It keeps the path, and the place in the document
@@ -104,41 +85,35 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 
 func (p presenter) translate(ctx context.Context, err *gqlerror.Error) *gqlerror.Error {
 	problem, refused := errors.AsType[*job.Problem](err)
-	code := err.Extensions["code"]
+	explained := guard.Explain(err)
 	switch {
-	case errors.Is(err, errFixed):
+	case fault.Is(err):
 		return &gqlerror.Error{Message: err.Message, Extensions: err.Extensions}
 	case refused:
 		return problemError(problem)
-	case code == codeSyntax:
-		return fixedError(codeSyntax, "The document is not well-formed GraphQL.")
-	case code == codeValidation && len(err.Path) > 0:
-		return fixedError(codeInput, badVariable)
-	case code == codeValidation:
-		return fixedError(codeValidation, ruleText(err.Rule))
+	case explained != nil:
+		return explained
 	case errors.Is(err, feed.ErrFull):
-		return fixedError(codeTooMany, tooManyStreams)
+		return fault.TooManyStreams()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return fixedError(codeTimeout, "The operation took too long. Ask for less at once.")
+		return fault.New(model.ErrorCodeTimeout, "The operation took too long. Ask for less at once.")
 	default:
 		p.logInternal(ctx)
-		return fixedError(codeInternal, "The server failed to answer this.")
+		return fault.Internal()
 	}
 }
 
-const tooManyStreams = "Too many streams are open. Close one that is no longer needed."
-
 // problemError is a refusal where there is no Problem to tell it by: in a query or a subscription.
 func problemError(p *job.Problem) *gqlerror.Error {
-	code := codeInput
+	code := model.ErrorCodeBadUserInput
 	switch p.Code {
 	case job.CodeDatabaseUnavailable:
-		code = codeUnavailable
+		code = model.ErrorCodeUnavailable
 	case job.CodeJobNotFound: // queries have null for it
-		code = codeNotFound
+		code = model.ErrorCodeNotFound
 	default:
 	}
-	shown := fixedError(code, p.Code.Define().Detail)
+	shown := fault.New(code, p.Code.Define().Detail)
 	shown.Extensions["errorCode"] = string(p.Code)
 	return shown
 }
@@ -157,13 +132,18 @@ func locations(ctx context.Context, err *gqlerror.Error) []gqlerror.Location {
 	if len(err.Locations) > 0 {
 		return err.Locations
 	}
-	if position := variablePosition(ctx, err.Path); position != nil {
+	if position := guard.VariablePosition(ctx, err.Path); position != nil {
 		return []gqlerror.Location{{Line: position.Line, Column: position.Column}}
 	}
 	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Field != nil {
 		return []gqlerror.Location{{Line: fc.Field.Position.Line, Column: fc.Field.Position.Column}}
 	}
 	return nil
+}
+
+// failed is what is told of a panic outside of the resolvers.
+func (p presenter) failed(ctx context.Context, cause any) *gqlerror.Error {
+	return p.present(ctx, recovered(ctx, cause))
 }
 
 // recovered reports a panic in a resolver like any internal error.

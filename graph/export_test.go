@@ -14,5 +14,5 @@ func NewCountingHandler(c Config, count func()) http.Handler {
 		count()
 		return next(ctx)
 	})
-	return newGate(c, server)
+	return newDoor(c, server)
 }

@@ -3,17 +3,17 @@ package graph
 import (
 	"context"
 	"log/slog"
-	"mime"
+	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"fencepost/graph/generated"
+	"fencepost/graph/guard"
+	"fencepost/graph/transport"
 	"fencepost/internal/auth"
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
@@ -69,7 +69,48 @@ func (c Config) withDefaults() Config {
 // NewHandler makes the handler of /graphql. It expects the request's owner in the context (see [auth.WithOwner]) and answers
 // with [Unauthenticated] when there is none.
 func NewHandler(c Config) http.Handler {
-	return newGate(c, newServer(c.withDefaults()))
+	return newDoor(c, newServer(c.withDefaults()))
+}
+
+// newDoor leaves room for the largest payload as a variable: JSON text can need six characters for a byte (\u0022), and
+// there are a document and a key beside it.
+func newDoor(c Config, server http.Handler) http.Handler {
+	const longestEscape, otherParts = 6, 64 << 10
+	gate := transport.Gate(server, int64(c.Service.Limits().MaxPayloadBytes)*longestEscape+otherParts)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, authenticated := auth.Owner(r.Context()); !authenticated {
+			Unauthenticated.ServeHTTP(w, r)
+			return
+		}
+		gate.ServeHTTP(w, r)
+	})
+}
+
+// Unauthenticated answers a request that has no valid credentials, for the one who checks them.
+var Unauthenticated = transport.Unauthenticated
+
+// places are those for the WebSockets of each owner.
+type places struct{ quota *feed.Quota }
+
+// Take takes a place for the owner of a request, if there is one left.
+func (p places) Take(ctx context.Context) bool {
+	owner, _ := auth.Owner(ctx)
+	return p.quota.Take(owner)
+}
+
+// Give gives it back.
+func (p places) Give(ctx context.Context) {
+	owner, _ := auth.Owner(ctx)
+	p.quota.Give(owner)
+}
+
+// schemaInOneAnswer is the schema without the directive @defer, which gqlparser adds to every schema: the transports send one
+// answer to a query, so the rest of it would never come.
+func schemaInOneAnswer() *ast.Schema {
+	schema := *generated.NewExecutableSchema(generated.Config{}).Schema()
+	schema.Directives = maps.Clone(schema.Directives)
+	delete(schema.Directives, "defer")
+	return &schema
 }
 
 func newServer(c Config) *handler.Server {
@@ -79,18 +120,14 @@ func newServer(c Config) *handler.Server {
 		Complexity: costs(),
 	})
 	server := handler.New(schema)
-	streams := streaming{keepAlive: c.KeepAlive, clientTimeout: c.ClientTimeout, closing: c.Closing}
 	errors := presenter{log: c.Log}
-	server.AddTransport(socketTransport{streams, c.WebSockets, errors})
-	server.AddTransport(eventTransport{streams})
-	server.AddTransport(httpTransport{})
-	documents := newDocumentCache()
-	server.SetQueryCache(documents)
-	server.SetDisableSuggestion(true)
-	server.SetValidationRulesFn(validationRules)
+	transport.Install(server, transport.Streams{
+		KeepAlive: c.KeepAlive, ClientTimeout: c.ClientTimeout, Closing: c.Closing,
+		Places: places{c.WebSockets}, Failed: errors.failed,
+	})
+	guard.Install(server, schema)
 	server.SetErrorPresenter(errors.present)
 	server.SetRecoverFunc(recovered)
-	server.Use(admission{schema, documents})
 	server.AroundOperations(observeOperations(c.Observer))
 	server.AroundOperations(limitTime(c.Timeout))
 	server.AroundResponses(observeRefusals(c.Observer))
@@ -102,104 +139,4 @@ func newServer(c Config) *handler.Server {
 		server.Use(extension.Introspection{})
 	}
 	return server
-}
-
-const (
-	cachedDocuments       = 1000
-	longestCachedDocument = 8 << 10
-)
-
-// documentCache remembers parsed documents, but no long one: it may hold a payload as a literal, and a thousand of those
-// would fill the memory.
-type documentCache struct{ *lru.LRU[*ast.QueryDocument] }
-
-func newDocumentCache() documentCache {
-	return documentCache{lru.New[*ast.QueryDocument](cachedDocuments)}
-}
-
-// Add remembers a document unless it is long.
-func (c documentCache) Add(ctx context.Context, query string, document *ast.QueryDocument) {
-	if len(query) <= longestCachedDocument {
-		c.LRU.Add(ctx, query, document)
-	}
-}
-
-// gate refuses what is no GraphQL request before anything of it is read.
-type gate struct {
-	next    http.Handler
-	maxBody int64
-	origins *http.CrossOriginProtection
-}
-
-const allowedMethods = "GET, POST, OPTIONS"
-
-// newGate leaves room for the largest payload as a variable: JSON text can need six characters for a byte (\u0022), and
-// there are a document and a key beside it.
-func newGate(c Config, next http.Handler) gate {
-	const longestEscape, otherParts = 6, 64 << 10
-	return gate{
-		next:    next,
-		maxBody: int64(c.Service.Limits().MaxPayloadBytes)*longestEscape + otherParts,
-		origins: http.NewCrossOriginProtection(),
-	}
-}
-
-func (g gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, authenticated := auth.Owner(r.Context()); !authenticated {
-		Unauthenticated.ServeHTTP(w, r)
-		return
-	}
-	setHeaders(w)
-	if refused := g.check(r); refused != nil {
-		w.Header().Set("Allow", allowedMethods)
-		w.Header().Set("Accept-Post", typeJSON)
-		refused.write(w, typeJSON)
-		return
-	}
-	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", allowedMethods)
-		w.Header().Set("Accept-Post", typeJSON)
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, g.maxBody)
-	g.next.ServeHTTP(w, r)
-}
-
-func (g gate) check(r *http.Request) *refusal {
-	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodOptions:
-		return &refusedMethod
-	case r.Header.Get("Sec-Fetch-Site") == "cross-site" || g.origins.Check(asUnsafe(r)) != nil:
-		return &refusedCrossSite
-	case r.Method == http.MethodPost && !jsonBody(r.Header):
-		return &refusedMediaType
-	case r.ContentLength > g.maxBody:
-		return &refusedSize
-	default:
-		return nil
-	}
-}
-
-// asUnsafe makes the request for a WebSocket one that must come from the server's own pages: a browser lets the pages of
-// other sites open one, and read it.
-func asUnsafe(r *http.Request) *http.Request {
-	if !wantsWebSocket(r) {
-		return r
-	}
-	unsafe := *r
-	unsafe.Method = http.MethodPost
-	return &unsafe
-}
-
-// jsonBody wants application/json in UTF-8, in one header line and without a content encoding. No form of a web page can
-// send that type, which keeps other sites from sending mutations with a browser's credentials.
-func jsonBody(h http.Header) bool {
-	lines := h.Values("Content-Type")
-	if len(lines) != 1 || h.Get("Content-Encoding") != "" {
-		return false
-	}
-	mediaType, parameters, err := mime.ParseMediaType(lines[0])
-	charset, given := parameters["charset"]
-	return err == nil && mediaType == typeJSON && (!given || strings.EqualFold(charset, "utf-8"))
 }

@@ -21,7 +21,7 @@ import (
 
 func ownRequest(ctx context.Context, document string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(`{"query": "`+document+`"}`))
-	r.Header.Set("Content-Type", typeJSON)
+	r.Header.Set("Content-Type", "application/json")
 	return r.WithContext(auth.WithOwner(ctx, job.OwnerOf("ann")))
 }
 
@@ -32,7 +32,7 @@ func TestAPanicOutsideOfResolversIsJSONToo(t *testing.T) {
 	server := newServer(c)
 	server.AroundResponses(func(context.Context, graphql.ResponseHandler) *graphql.Response { panic("secret") })
 	w := httptest.NewRecorder()
-	newGate(c, server).ServeHTTP(w, ownRequest(t.Context(), "{__typename}"))
+	newDoor(c, server).ServeHTTP(w, ownRequest(t.Context(), "{__typename}"))
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
 	require.JSONEq(t, `{"errors": [{"message": "The server failed to answer this.", "extensions": {"code": "INTERNAL"}}], "data": null}`, w.Body.String())
@@ -49,37 +49,12 @@ func TestAClientThatHasGoneGetsNoAnswer(t *testing.T) {
 	require.Empty(t, w.Body.String())
 }
 
-func TestEveryRuleHasAText(t *testing.T) {
-	t.Parallel()
-	for rule := range validationRules().GetInner() {
-		require.Contains(t, ruleTexts, strings.TrimSuffix(rule, "WithoutSuggestions"))
-	}
-	require.NotContains(t, ruleTexts, "")
-}
-
-func TestLongDocumentsAreNotRemembered(t *testing.T) {
-	t.Parallel()
-	cache := newDocumentCache()
-	cache.Add(t.Context(), "short", nil)
-	long := strings.Repeat("x", 9<<10)
-	cache.Add(t.Context(), long, nil)
-	_, found := cache.Get(t.Context(), "short")
-	require.True(t, found)
-	_, found = cache.Get(t.Context(), long)
-	require.False(t, found)
-}
-
 func TestTheDefaultsAreSafe(t *testing.T) {
 	t.Parallel()
 	c := Config{}.withDefaults()
 	require.Equal(t, 10*time.Second, c.Timeout)
 	require.NotNil(t, c.Log)
 	require.False(t, c.Introspection)
-}
-
-func TestAdmissionIsNamedForGqlgen(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "Admission", admission{}.ExtensionName())
 }
 
 func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
@@ -95,7 +70,7 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 		server.ServeHTTP(w, r.WithContext(auth.WithOwner(r.Context(), job.OwnerOf("ann"))))
 	}))
 	t.Cleanup(endpoint.Close)
-	socket, _, err := websocket.Dial(t.Context(), endpoint.URL, &websocket.DialOptions{Subprotocols: []string{subprotocol}})
+	socket, _, err := websocket.Dial(t.Context(), endpoint.URL, &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	defer func() { _ = socket.CloseNow() }()
 	for _, message := range []string{
@@ -111,13 +86,4 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 		{"message": "The server failed to answer this.", "extensions": {"code": "INTERNAL"}}]}`, string(text))
 	require.Contains(t, log.String(), "field=none")
 	require.NotContains(t, log.String(), "secret")
-}
-
-func TestADocumentThatHasPassedIsNotMeasuredAgain(t *testing.T) {
-	t.Parallel()
-	a := admission{documents: newDocumentCache()}
-	params := &graphql.RawParams{Query: strings.Repeat("{a", 16) + strings.Repeat("}", 16)}
-	require.NotNil(t, a.MutateOperationParameters(t.Context(), params))
-	a.documents.Add(t.Context(), params.Query, nil)
-	require.Nil(t, a.MutateOperationParameters(t.Context(), params))
 }

@@ -3,12 +3,17 @@ package graph
 import (
 	"context"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"fencepost/graph/generated"
 	"fencepost/graph/model"
 	"fencepost/graph/scalar"
 )
@@ -38,27 +43,93 @@ func writePlain(ctx context.Context, next graphql.Resolver) (any, error) {
 type appender[T any] func(to []byte, from T) []byte
 
 // plainType has the fields of an object type that need no resolver. A field is in one of its two maps, or left to gqlgen.
-type plainType[T comparable] struct {
+type plainType[T any] struct {
 	// names are those of the type and then of its interfaces, on which fragments may be.
 	names []string
 	// leaves are the fields that have a scalar.
-	leaves map[string]appender[T]
+	leaves map[string]appender[*T]
 	// jobs are the fields that have a job.
-	jobs map[string]func(T) *model.Job
+	jobs map[string]func(*T) *model.Job
+}
+
+var (
+	plainJob         = plain[model.Job]()
+	plainJobEdge     = plain[model.JobEdge]()
+	plainLineageEdge = plain[model.LineageEdge]()
+)
+
+// plain reads off the generated model which fields an object type has: one that needs a resolver has none there.
+func plain[T any]() plainType[T] {
+	object := reflect.TypeFor[T]()
+	definition := generated.NewExecutableSchema(generated.Config{}).Schema().Types[object.Name()]
+	t := plainType[T]{
+		names:  append([]string{definition.Name}, definition.Interfaces...),
+		leaves: map[string]appender[*T]{},
+		jobs:   map[string]func(*T) *model.Job{},
+	}
+	for i := range object.NumField() {
+		name, _, _ := strings.Cut(object.Field(i).Tag.Get("json"), ",")
+		if object.Field(i).Type == reflect.TypeFor[*model.Job]() {
+			t.jobs[name] = func(from *T) *model.Job { return fieldOf(from, i).Interface().(*model.Job) }
+		} else if write := appenderOf(object.Field(i).Type); write != nil {
+			t.leaves[name] = func(to []byte, from *T) []byte { return write(to, fieldOf(from, i)) }
+		}
+	}
+	return t
+}
+
+func fieldOf[T any](object *T, i int) reflect.Value { return reflect.ValueOf(object).Elem().Field(i) }
+
+// appenderOf writes values of a type as gqlgen would, or is nil for a type that is left to gqlgen.
+func appenderOf(t reflect.Type) appender[reflect.Value] {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return optionally(appenderOf(t.Elem()))
+	case t == reflect.TypeFor[time.Time]():
+		return func(to []byte, v reflect.Value) []byte {
+			return scalar.AppendDateTime(to, *v.Addr().Interface().(*time.Time))
+		}
+	case t.Kind() == reflect.String:
+		return func(to []byte, v reflect.Value) []byte { return appendText(to, v.String()) }
+	case t.Kind() == reflect.Int32:
+		return func(to []byte, v reflect.Value) []byte { return strconv.AppendInt(to, v.Int(), 10) }
+	case t.Kind() == reflect.Bool:
+		return func(to []byte, v reflect.Value) []byte { return strconv.AppendBool(to, v.Bool()) }
+	default:
+		return nil
+	}
+}
+
+// optionally writes what a pointer points to, or null.
+func optionally(write appender[reflect.Value]) appender[reflect.Value] {
+	if write == nil {
+		return nil
+	}
+	return func(to []byte, v reflect.Value) []byte {
+		if v.IsNil() {
+			return append(to, "null"...)
+		}
+		return write(to, v.Elem())
+	}
+}
+
+// appendText appends text with what JSON escapes escaped.
+func appendText(to []byte, text string) []byte {
+	to, _ = jsontext.AppendQuote(to, text) // fails on what is not UTF-8, and writes U+FFFD in its place
+	return to
 }
 
 // one is the JSON of an object, or the object itself when there is none or a selected field needs a resolver.
-func (t plainType[T]) one(ctx context.Context, object T) any {
-	var none T
+func (t plainType[T]) one(ctx context.Context, object *T) any {
 	write := t.selected(ctx)
-	if object == none || write == nil {
+	if object == nil || write == nil {
 		return object
 	}
 	return marshaler(write(nil, object))
 }
 
 // list is the JSON of a list, or the list itself when a selected field needs a resolver.
-func (t plainType[T]) list(ctx context.Context, objects []T) any {
+func (t plainType[T]) list(ctx context.Context, objects []*T) any {
 	write := t.selected(ctx)
 	if write == nil {
 		return objects
@@ -82,15 +153,15 @@ func marshaler(text []byte) graphql.Marshaler {
 }
 
 // selected writes what is selected below the field that is being resolved.
-func (t plainType[T]) selected(ctx context.Context) appender[T] {
+func (t plainType[T]) selected(ctx context.Context) appender[*T] {
 	return t.object(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
 }
 
 // object writes an object, or is nil when a selected field needs a resolver. Which fields are selected, after fragments,
 // directives and repetitions, is decided where gqlgen decides it.
-func (t plainType[T]) object(operation *graphql.OperationContext, selections ast.SelectionSet) appender[T] {
+func (t plainType[T]) object(operation *graphql.OperationContext, selections ast.SelectionSet) appender[*T] {
 	var keys []string
-	var values []appender[T]
+	var values []appender[*T]
 	for _, field := range graphql.CollectFields(operation, selections, t.names) {
 		value := t.field(operation, field)
 		if value == nil {
@@ -98,7 +169,7 @@ func (t plainType[T]) object(operation *graphql.OperationContext, selections ast
 		}
 		keys, values = append(keys, `"`+field.Alias+`":`), append(values, value)
 	}
-	return func(to []byte, from T) []byte {
+	return func(to []byte, from *T) []byte {
 		to = append(to, '{')
 		for i, value := range values {
 			if i > 0 {
@@ -111,9 +182,9 @@ func (t plainType[T]) object(operation *graphql.OperationContext, selections ast
 }
 
 // field writes the value of a field, or is nil when that needs a resolver.
-func (t plainType[T]) field(operation *graphql.OperationContext, field graphql.CollectedField) appender[T] {
+func (t plainType[T]) field(operation *graphql.OperationContext, field graphql.CollectedField) appender[*T] {
 	if field.Name == "__typename" {
-		return func(to []byte, _ T) []byte { return appendText(to, t.names[0]) }
+		return func(to []byte, _ *T) []byte { return appendText(to, t.names[0]) }
 	}
 	jobOf, ok := t.jobs[field.Name]
 	if !ok {
@@ -123,60 +194,5 @@ func (t plainType[T]) field(operation *graphql.OperationContext, field graphql.C
 	if write == nil {
 		return nil
 	}
-	return func(to []byte, from T) []byte { return write(to, jobOf(from)) }
-}
-
-var plainJob = plainType[*model.Job]{
-	names: []string{"Job", "Node"},
-	leaves: map[string]appender[*model.Job]{
-		"id":               func(to []byte, j *model.Job) []byte { return appendText(to, j.ID) },
-		"status":           func(to []byte, j *model.Job) []byte { return appendText(to, j.Status) },
-		"attemptCount":     func(to []byte, j *model.Job) []byte { return appendInt(to, j.AttemptCount) },
-		"recordCount":      func(to []byte, j *model.Job) []byte { return appendInt(to, j.RecordCount) },
-		"failureCode":      func(to []byte, j *model.Job) []byte { return appendOptional(to, j.FailureCode, appendText) },
-		"cancellationCode": func(to []byte, j *model.Job) []byte { return appendOptional(to, j.CancellationCode, appendText) },
-		"createdAt":        func(to []byte, j *model.Job) []byte { return scalar.AppendDateTime(to, j.CreatedAt) },
-		"updatedAt":        func(to []byte, j *model.Job) []byte { return scalar.AppendDateTime(to, j.UpdatedAt) },
-		"cancelledAt":      func(to []byte, j *model.Job) []byte { return appendOptional(to, j.CancelledAt, scalar.AppendDateTime) },
-		"replayGeneration": func(to []byte, j *model.Job) []byte { return appendInt(to, j.ReplayGeneration) },
-		"canCancel":        func(to []byte, j *model.Job) []byte { return strconv.AppendBool(to, j.CanCancel) },
-		"cancelProblem":    func(to []byte, j *model.Job) []byte { return appendOptional(to, j.CancelProblem, appendText) },
-		"canReplay":        func(to []byte, j *model.Job) []byte { return strconv.AppendBool(to, j.CanReplay) },
-		"replayProblem":    func(to []byte, j *model.Job) []byte { return appendOptional(to, j.ReplayProblem, appendText) },
-	},
-}
-
-var plainJobEdge = plainType[*model.JobEdge]{
-	names: []string{"JobEdge"},
-	leaves: map[string]appender[*model.JobEdge]{
-		"cursor": func(to []byte, e *model.JobEdge) []byte { return appendText(to, e.Cursor) },
-	},
-	jobs: map[string]func(*model.JobEdge) *model.Job{
-		"node": func(e *model.JobEdge) *model.Job { return e.Node },
-	},
-}
-
-var plainLineageEdge = plainType[*model.LineageEdge]{
-	names: []string{"LineageEdge"},
-	leaves: map[string]appender[*model.LineageEdge]{
-		"generation": func(to []byte, e *model.LineageEdge) []byte { return appendInt(to, e.Generation) },
-	},
-	jobs: map[string]func(*model.LineageEdge) *model.Job{
-		"source":  func(e *model.LineageEdge) *model.Job { return e.Source },
-		"derived": func(e *model.LineageEdge) *model.Job { return e.Derived },
-	},
-}
-
-// appendText appends a name, an id, a code or a cursor. None of them has a character that JSON escapes.
-func appendText[S ~string](to []byte, text S) []byte {
-	return append(append(append(to, '"'), text...), '"')
-}
-
-func appendInt(to []byte, n int32) []byte { return strconv.AppendInt(to, int64(n), 10) }
-
-func appendOptional[T any](to []byte, value *T, write appender[T]) []byte {
-	if value == nil {
-		return append(to, "null"...)
-	}
-	return write(to, *value)
+	return func(to []byte, from *T) []byte { return write(to, jobOf(from)) }
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"fencepost/graph/generated"
+	"fencepost/graph/model"
 )
 
 func TestEachFieldIsWrittenPlainlyOrHasAResolver(t *testing.T) {
@@ -20,7 +21,7 @@ func TestEachFieldIsWrittenPlainlyOrHasAResolver(t *testing.T) {
 }
 
 // requireEachField wants every field of a type in just one of three places: the plain leaves, the plain jobs, the resolvers.
-func requireEachField[T comparable](t *testing.T, schema *ast.Schema, plain plainType[T], resolvers reflect.Type) {
+func requireEachField[T any](t *testing.T, schema *ast.Schema, plain plainType[T], resolvers reflect.Type) {
 	t.Helper()
 	definition := schema.Types[plain.names[0]]
 	require.Equal(t, append([]string{definition.Name}, definition.Interfaces...), plain.names)
@@ -40,4 +41,16 @@ func requireEachField[T comparable](t *testing.T, schema *ast.Schema, plain plai
 		require.Equal(t, 1, places, field.Name)
 	}
 	require.Len(t, definition.Fields, len(plain.leaves)+len(plain.jobs)+resolvers.NumMethod())
+}
+
+func TestWhatHasNoPlainFormIsLeftToGqlgen(t *testing.T) {
+	t.Parallel()
+	for _, each := range []reflect.Type{reflect.TypeFor[model.Job](), reflect.TypeFor[*model.PageInfo](), reflect.TypeFor[[]string]()} {
+		require.Nil(t, appenderOf(each), each)
+	}
+}
+
+func TestPlainTextIsEscaped(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `"a\"b\nc"`, string(appendText(nil, "a\"b\nc")))
 }

@@ -32,7 +32,7 @@ func TestAnExpectedRefusalIsDataWithTheTextsOfREST(t *testing.T) {
 	definition := job.CodeInvalidJSON.Define()
 	require.Equal(t, map[string]any{
 		"__typename": "Problem", "code": "ETL_INVALID_JSON", "errorCode": "etl_invalid_json", "type": definition.Type(),
-		"title": definition.Title, "status": 400.0, "detail": definition.Detail, "retryAfter": nil, "about": nil,
+		"title": definition.Title, "status": 400.0, "detail": definition.Detail, "retryAfter": nil, "relatedJob": nil,
 	}, s.submit("{", "k"))
 }
 
@@ -70,9 +70,9 @@ func TestEveryRefusalOfAWriteIsAProblem(t *testing.T) {
 		require.Equal(t, c.code, c.got["code"])
 		require.Nil(t, c.got["retryAfter"], c.code)
 		if c.about == nil {
-			require.Nil(t, c.got["about"], c.code)
+			require.Nil(t, c.got["relatedJob"], c.code)
 		} else {
-			require.Equal(t, c.about, at(t, c.got, "about", "id"), c.code)
+			require.Equal(t, c.about, at(t, c.got, "relatedJob", "id"), c.code)
 		}
 	}
 }
@@ -152,14 +152,20 @@ func TestAnInternalErrorTellsNothingButItsPlace(t *testing.T) {
 	require.NotRegexp(t, "etl_job_records|relation|secret|SQLSTATE", s.log.String())
 }
 
+// lockJobs keeps everybody from reading jobs, until the end of the test.
+func (s *server) lockJobs() {
+	s.t.Helper()
+	tx, err := pgtest.SuperuserPool(s.t, s.pool.Config().ConnString()).Begin(s.t.Context())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(s.t.Context())) })
+	_, err = tx.Exec(s.t.Context(), "LOCK TABLE etl_job_records")
+	require.NoError(s.t, err)
+}
+
 func TestAnOperationHasADeadline(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(c *graph.Config) { c.Timeout = 50 * time.Millisecond })
-	tx, err := pgtest.SuperuserPool(t, s.pool.Config().ConnString()).Begin(t.Context())
-	require.NoError(t, err)
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	_, err = tx.Exec(t.Context(), "LOCK TABLE etl_job_records")
-	require.NoError(t, err)
+	s.lockJobs()
 	got := s.post("{jobs {nodes {id}}}", nil)
 	require.Equal(t, "TIMEOUT", at(t, got.json(t), "errors", 0, "extensions", "code"), got.body)
 }

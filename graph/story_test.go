@@ -11,21 +11,21 @@ const (
 		submitJob(input: {requestPayload: $payload, idempotencyKey: $key}) {
 			__typename
 			... on SubmitJobSuccess { idempotencyReplayed job { id status recordCount canCancel canReplay replayProblem } }
-			... on Problem { code errorCode type title status detail retryAfter about: job { id } }
+			... on Problem { code errorCode type title status detail retryAfter relatedJob { id } }
 		}
 	}`
 	cancelQuery = `mutation($id: ID!, $key: String!) {
 		cancelJob(input: {jobRecordId: $id, idempotencyKey: $key}) {
 			__typename
 			... on CancelJobSuccess { idempotencyReplayed job { id status cancellationCode cancelledAt cancelProblem canReplay } }
-			... on Problem { code errorCode retryAfter about: job { id status } }
+			... on Problem { code errorCode retryAfter relatedJob { id status } }
 		}
 	}`
 	replayQuery = `mutation($source: ID!, $payload: String!, $key: String!) {
 		replayJob(input: {sourceJobRecordId: $source, requestPayload: $payload, idempotencyKey: $key}) {
 			__typename
 			... on ReplayJobSuccess { idempotencyReplayed job { id status replayGeneration replaySource { id } replayRoot { id } } }
-			... on Problem { code errorCode retryAfter about: job { id status } }
+			... on Problem { code errorCode retryAfter relatedJob { id status } }
 		}
 	}`
 	batch = `[{"id": "a"}, {"id": "b"}]`

@@ -2,22 +2,13 @@ package rest
 
 import (
 	"net/http"
-	"strings"
 
-	"github.com/elnormous/contenttype"
+	"fencepost/internal/mediatype"
 )
 
-// accepts reports whether a client takes a media type (RFC 9110 section 12.5.1). No Accept line, or an empty one, takes
-// everything; a malformed one takes nothing.
+// accepts reports whether a client takes a media type. A malformed Accept line takes nothing, and neither does a range that
+// asks for a parameter other than UTF-8.
 func accepts(header http.Header, mediaType string) bool {
-	ranges := strings.Join(header.Values("Accept"), ",")
-	if strings.TrimSpace(ranges) == "" {
-		return true
-	}
-	available := []contenttype.MediaType{
-		contenttype.NewMediaType(mediaType),
-		contenttype.NewMediaType(mediaType + "; charset=utf-8"), // what JSON and YAML always are, for those who say so
-	}
-	_, _, err := contenttype.GetAcceptableMediaTypeFromHeader(ranges, available)
-	return err == nil
+	accept, wellFormed := mediatype.ParseAccept(header.Values("Accept"))
+	return wellFormed && (accept.Everything() || accept.Plain().For(mediaType).Quality > 0)
 }

@@ -3,11 +3,10 @@ package rest
 import (
 	"errors"
 	"io"
-	"mime"
 	"net/http"
-	"strings"
 
 	"fencepost/internal/job"
+	"fencepost/internal/mediatype"
 )
 
 // bodyRule says whether a request brings a body.
@@ -18,9 +17,6 @@ const (
 	optionalBody                 // only a body that is there needs a media type
 	requiredBody
 )
-
-// acceptedBody is the only media type of a request body.
-const acceptedBody = "application/json"
 
 // readBody reads a body up to the limit. One that is announced to be longer is refused unread.
 func readBody(w http.ResponseWriter, r *http.Request, rule bodyRule, limit int) ([]byte, error) {
@@ -59,17 +55,8 @@ func checkMediaType(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Accept-Encoding", "identity")
 		return job.Refuse(job.CodeUnsupportedMediaType)
 	}
-	if !isJSON(r.Header.Values("Content-Type")) {
+	if !mediatype.IsJSON(r.Header.Values("Content-Type")) {
 		return job.Refuse(job.CodeUnsupportedMediaType)
 	}
 	return nil
-}
-
-func isJSON(contentType []string) bool {
-	if len(contentType) != 1 {
-		return false
-	}
-	mediaType, parameters, err := mime.ParseMediaType(contentType[0])
-	charset, given := parameters["charset"]
-	return err == nil && mediaType == acceptedBody && (!given || strings.EqualFold(charset, "utf-8"))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fencepost/internal/job"
+	"fencepost/internal/mediatype"
 )
 
 // problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request.
@@ -49,7 +50,7 @@ func setProblemHeader(header http.Header, d job.Definition) {
 		header.Set("Retry-After", strconv.Itoa(int(d.RetryAfter.Seconds())))
 	}
 	if d.Code == job.CodeUnsupportedMediaType {
-		header.Set("Accept-Post", acceptedBody)
+		header.Set("Accept-Post", mediatype.JSON)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fencepost/internal/job"
+	"fencepost/internal/mediatype"
 )
 
 const (
@@ -99,7 +100,7 @@ func (t resource) allow() string {
 func (t resource) options() response {
 	header := map[string]string{"Allow": t.allow()}
 	if t[http.MethodPost].body != noBody {
-		header["Accept-Post"] = acceptedBody
+		header["Accept-Post"] = mediatype.JSON
 	}
 	return response{status: http.StatusNoContent, header: header}
 }

@@ -21,7 +21,7 @@ const CANCEL = `mutation Cancel($input: CancelJobInput!) {
   cancelJob(input: $input) {
     __typename
     ... on CancelJobSuccess { job { id status } }
-    ... on Problem { code status detail about: job { id status } }
+    ... on Problem { code status detail relatedJob { id status } }
   }
 }`;
 const REPLAY = `mutation Replay($input: ReplayJobInput!) {
@@ -92,7 +92,7 @@ assert.equal((await client.request(NODE, { id: randomUUID() })).node, null);
 
 const { cancelJob } = await client.request(CANCEL, { input: { jobRecordId: good, idempotencyKey: randomUUID() } });
 assert.equal(cancelJob.__typename, 'Problem');
-assert.deepEqual([cancelJob.code, cancelJob.status, cancelJob.about.id], ['ETL_JOB_ALREADY_SUCCEEDED', 409, good]);
+assert.deepEqual([cancelJob.code, cancelJob.status, cancelJob.relatedJob.id], ['ETL_JOB_ALREADY_SUCCEEDED', 409, good]);
 
 const { replayJob } = await client.request(REPLAY, {
   input: { sourceJobRecordId: bad, requestPayload: BAD, idempotencyKey: randomUUID() },

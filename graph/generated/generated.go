@@ -121,7 +121,7 @@ type ComplexityRoot struct {
 		Code       func(childComplexity int) int
 		Detail     func(childComplexity int) int
 		ErrorCode  func(childComplexity int) int
-		Job        func(childComplexity int) int
+		RelatedJob func(childComplexity int) int
 		RetryAfter func(childComplexity int) int
 		Status     func(childComplexity int) int
 		Title      func(childComplexity int) int
@@ -545,12 +545,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Problem.ErrorCode(childComplexity), true
-	case "Problem.job":
-		if e.ComplexityRoot.Problem.Job == nil {
+	case "Problem.relatedJob":
+		if e.ComplexityRoot.Problem.RelatedJob == nil {
 			break
 		}
 
-		return e.ComplexityRoot.Problem.Job(childComplexity), true
+		return e.ComplexityRoot.Problem.RelatedJob(childComplexity), true
 	case "Problem.retryAfter":
 		if e.ComplexityRoot.Problem.RetryAfter == nil {
 			break
@@ -1174,11 +1174,8 @@ type Problem {
   "How many seconds to wait before the same call is worth repeating; null when waiting alone does not help."
   retryAfter: Int
 
-  """
-  The job that the refusal is about, when there is one and it is the caller's own. Select it under another name, such as
-  ` + "`" + `about: job` + "`" + `, where the job of a success is selected too: that one is never null, and GraphQL has one type for one name.
-  """
-  job: Job
+  "The job that the refusal is about, when there is one and it is the caller's own."
+  relatedJob: Job
 }
 
 "Every refusal there is. GraphQL and REST share the list, so a few of them only ever come from REST."
@@ -1272,6 +1269,60 @@ enum ProblemCode {
 
   "The database cannot be reached now: try again with the same key."
   ETL_DATABASE_UNAVAILABLE
+}
+
+"""
+The values of ` + "`" + `extensions.code` + "`" + `, which every error has: what happened, and what a client should do. An expected refusal of a
+mutation is no error but a ` + "`" + `Problem` + "`" + `, with a ` + "`" + `ProblemCode` + "`" + `.
+"""
+enum ErrorCode {
+  "The document is not well-formed GraphQL, so nothing ran. Correct the document."
+  GRAPHQL_PARSE_FAILED
+
+  "The document does not fit the schema, or names no operation to run, so nothing ran. Correct the document."
+  GRAPHQL_VALIDATION_FAILED
+
+  "A variable or an argument has a value that is not accepted. Correct the value."
+  BAD_USER_INPUT
+
+  "The operation asks for more than ` + "`" + `allowed` + "`" + ` of ` + "`" + `limit` + "`" + `, so nothing ran. Ask for less at once."
+  QUERY_TOO_COMPLEX
+
+  "There is no such job to watch. Check the id: a malformed id, an absent job and another owner's job look alike."
+  NOT_FOUND
+
+  "As many streams are open as are allowed. Close one that is no longer needed, then ask again."
+  TOO_MANY_STREAMS
+
+  "The database cannot be reached now. Ask again after a second."
+  UNAVAILABLE
+
+  "The operation took longer than it may. Ask for less at once."
+  TIMEOUT
+
+  "The server failed. Ask again later; a mutation under the same key."
+  INTERNAL
+
+  "The request is not a GraphQL request, or cannot be answered in the way that it asks for. Correct the client."
+  BAD_REQUEST
+
+  "The request has no valid credentials. Send valid ones."
+  UNAUTHENTICATED
+
+  "The request comes from a page of another site. Send it from the server's own pages, or from a program."
+  FORBIDDEN
+
+  "The method is not allowed for this. Use one that the header ` + "`" + `Allow` + "`" + ` lists."
+  METHOD_NOT_ALLOWED
+
+  "No accepted media type is one of an answer. Accept ` + "`" + `application/json` + "`" + `, or the type of a stream."
+  NOT_ACCEPTABLE
+
+  "The request has more bytes than the server accepts. Send less at once."
+  PAYLOAD_TOO_LARGE
+
+  "The body is not JSON in UTF-8, or it is compressed. Send plain ` + "`" + `application/json` + "`" + `."
+  UNSUPPORTED_MEDIA_TYPE
 }
 `, BuiltIn: false},
 }
@@ -3318,16 +3369,16 @@ func (ec *executionContext) fieldContext_Problem_retryAfter(_ context.Context, f
 	return graphql.NewScalarFieldContext("Problem", field, false, false, "Int")
 }
 
-func (ec *executionContext) _Problem_job(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
+func (ec *executionContext) _Problem_relatedJob(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Problem_job(ctx, field)
+			return ec.fieldContext_Problem_relatedJob(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Job, nil
+			return obj.RelatedJob, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Job) graphql.Marshaler {
@@ -3337,7 +3388,7 @@ func (ec *executionContext) _Problem_job(ctx context.Context, field graphql.Coll
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Problem_job(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Problem_relatedJob(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Problem",
 		Field:      field,
@@ -5811,8 +5862,8 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "job":
-			out.Values[i] = ec._Problem_job(ctx, field, obj)
+		case "relatedJob":
+			out.Values[i] = ec._Problem_relatedJob(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -183,9 +183,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// How many seconds to wait before the same call is worth repeating; null when waiting alone does not help.
 	RetryAfter *int32 `json:"retryAfter,omitempty"`
-	// The job that the refusal is about, when there is one and it is the caller's own. Select it under another name, such as
-	// `about: job`, where the job of a success is selected too: that one is never null, and GraphQL has one type for one name.
-	Job *Job `json:"job,omitempty"`
+	// The job that the refusal is about, when there is one and it is the caller's own.
+	RelatedJob *Job `json:"relatedJob,omitempty"`
 }
 
 func (Problem) IsSubmitJobResult() {}
@@ -231,6 +230,107 @@ type SubmitJobSuccess struct {
 }
 
 func (SubmitJobSuccess) IsSubmitJobResult() {}
+
+// The values of `extensions.code`, which every error has: what happened, and what a client should do. An expected refusal of a
+// mutation is no error but a `Problem`, with a `ProblemCode`.
+type ErrorCode string
+
+const (
+	// The document is not well-formed GraphQL, so nothing ran. Correct the document.
+	ErrorCodeGraphqlParseFailed ErrorCode = "GRAPHQL_PARSE_FAILED"
+	// The document does not fit the schema, or names no operation to run, so nothing ran. Correct the document.
+	ErrorCodeGraphqlValidationFailed ErrorCode = "GRAPHQL_VALIDATION_FAILED"
+	// A variable or an argument has a value that is not accepted. Correct the value.
+	ErrorCodeBadUserInput ErrorCode = "BAD_USER_INPUT"
+	// The operation asks for more than `allowed` of `limit`, so nothing ran. Ask for less at once.
+	ErrorCodeQueryTooComplex ErrorCode = "QUERY_TOO_COMPLEX"
+	// There is no such job to watch. Check the id: a malformed id, an absent job and another owner's job look alike.
+	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
+	// As many streams are open as are allowed. Close one that is no longer needed, then ask again.
+	ErrorCodeTooManyStreams ErrorCode = "TOO_MANY_STREAMS"
+	// The database cannot be reached now. Ask again after a second.
+	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
+	// The operation took longer than it may. Ask for less at once.
+	ErrorCodeTimeout ErrorCode = "TIMEOUT"
+	// The server failed. Ask again later; a mutation under the same key.
+	ErrorCodeInternal ErrorCode = "INTERNAL"
+	// The request is not a GraphQL request, or cannot be answered in the way that it asks for. Correct the client.
+	ErrorCodeBadRequest ErrorCode = "BAD_REQUEST"
+	// The request has no valid credentials. Send valid ones.
+	ErrorCodeUnauthenticated ErrorCode = "UNAUTHENTICATED"
+	// The request comes from a page of another site. Send it from the server's own pages, or from a program.
+	ErrorCodeForbidden ErrorCode = "FORBIDDEN"
+	// The method is not allowed for this. Use one that the header `Allow` lists.
+	ErrorCodeMethodNotAllowed ErrorCode = "METHOD_NOT_ALLOWED"
+	// No accepted media type is one of an answer. Accept `application/json`, or the type of a stream.
+	ErrorCodeNotAcceptable ErrorCode = "NOT_ACCEPTABLE"
+	// The request has more bytes than the server accepts. Send less at once.
+	ErrorCodePayloadTooLarge ErrorCode = "PAYLOAD_TOO_LARGE"
+	// The body is not JSON in UTF-8, or it is compressed. Send plain `application/json`.
+	ErrorCodeUnsupportedMediaType ErrorCode = "UNSUPPORTED_MEDIA_TYPE"
+)
+
+var AllErrorCode = []ErrorCode{
+	ErrorCodeGraphqlParseFailed,
+	ErrorCodeGraphqlValidationFailed,
+	ErrorCodeBadUserInput,
+	ErrorCodeQueryTooComplex,
+	ErrorCodeNotFound,
+	ErrorCodeTooManyStreams,
+	ErrorCodeUnavailable,
+	ErrorCodeTimeout,
+	ErrorCodeInternal,
+	ErrorCodeBadRequest,
+	ErrorCodeUnauthenticated,
+	ErrorCodeForbidden,
+	ErrorCodeMethodNotAllowed,
+	ErrorCodeNotAcceptable,
+	ErrorCodePayloadTooLarge,
+	ErrorCodeUnsupportedMediaType,
+}
+
+func (e ErrorCode) IsValid() bool {
+	switch e {
+	case ErrorCodeGraphqlParseFailed, ErrorCodeGraphqlValidationFailed, ErrorCodeBadUserInput, ErrorCodeQueryTooComplex, ErrorCodeNotFound, ErrorCodeTooManyStreams, ErrorCodeUnavailable, ErrorCodeTimeout, ErrorCodeInternal, ErrorCodeBadRequest, ErrorCodeUnauthenticated, ErrorCodeForbidden, ErrorCodeMethodNotAllowed, ErrorCodeNotAcceptable, ErrorCodePayloadTooLarge, ErrorCodeUnsupportedMediaType:
+		return true
+	}
+	return false
+}
+
+func (e ErrorCode) String() string {
+	return string(e)
+}
+
+func (e *ErrorCode) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ErrorCode(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ErrorCode", str)
+	}
+	return nil
+}
+
+func (e ErrorCode) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ErrorCode) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ErrorCode) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
 
 // Where a job is in its life. The last three are final: such a job never changes again.
 type JobStatus string

@@ -29,6 +29,10 @@ func TestCommonClientsTellTheStory(t *testing.T) {
 	credentials := "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
 	programs := map[string]*exec.Cmd{"genqlient": exec.CommandContext(t.Context(), "go", "run", ".")}
 	programs["genqlient"].Dir = filepath.Join(clients, "genqlient") // a module of its own
+	generate := exec.CommandContext(t.Context(), "go", "generate")
+	generate.Dir = programs["genqlient"].Dir
+	output, err := generate.CombinedOutput()
+	require.NoError(t, err, "%s", output)
 	for _, client := range []string{"apollo", "urql", "graphql-request", "graphql-ws", "graphql-sse"} {
 		programs[client] = exec.CommandContext(t.Context(), "node", "story.mjs", client)
 		programs[client].Dir = clients

@@ -123,7 +123,7 @@ func (c client) cancel(ctx context.Context, id string) error {
 		return err
 	}
 	refused, ok := answer.CancelJob.(*CancelCancelJobProblem)
-	if !ok || refused.Code != ProblemCodeEtlJobAlreadySucceeded || refused.Status != 409 || refused.About.Id != id {
+	if !ok || refused.Code != ProblemCodeEtlJobAlreadySucceeded || refused.Status != 409 || refused.RelatedJob.Id != id {
 		return fmt.Errorf("cancel: %+v", answer.CancelJob)
 	}
 	return nil

@@ -24,7 +24,7 @@ mutation Cancel($input: CancelJobInput!) {
       idempotencyReplayed
       job { id status cancellationCode cancelledAt }
     }
-    ... on Problem { code detail retryAfter about: job { id status } }
+    ... on Problem { code detail retryAfter relatedJob { id status } }
   }
 }
 `,
@@ -38,7 +38,7 @@ mutation Replay($input: ReplayJobInput!) {
       idempotencyReplayed
       job { id status replayGeneration replaySource { id status } }
     }
-    ... on Problem { code detail retryAfter about: job { id status } }
+    ... on Problem { code detail retryAfter relatedJob { id status } }
   }
 }
 `,

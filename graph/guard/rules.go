@@ -1,7 +1,6 @@
-package graph
+package guard
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"fencepost/graph/generated"
 	"fencepost/graph/scalar"
 )
 
@@ -27,15 +25,6 @@ func validationRules() *rules.Rules {
 	}
 	set.AddRule(strictLiterals, refuseLooseLiterals)
 	return set
-}
-
-// schemaInOneAnswer is the schema without the directive @defer, which gqlparser adds to every schema: the transports send one
-// answer to a query, so the rest of it would never come.
-func schemaInOneAnswer() *ast.Schema {
-	schema := *generated.NewExecutableSchema(generated.Config{}).Schema()
-	schema.Directives = maps.Clone(schema.Directives)
-	delete(schema.Directives, "defer")
-	return &schema
 }
 
 const strictLiterals = "StrictLiterals"

@@ -1,4 +1,4 @@
-package graph
+package transport
 
 import (
 	"net/http"
@@ -16,7 +16,7 @@ func (httpTransport) Supports(*http.Request) bool { return true }
 
 // Do reads a request, executes it and writes the answer.
 func (httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	mediaType, acceptable := negotiate(r.Header.Values("Accept"))
+	mediaType, acceptable := negotiate(r.Header)
 	if !acceptable {
 		refusedAccept.write(w, typeJSON)
 		return

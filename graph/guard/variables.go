@@ -1,7 +1,6 @@
-package graph
+package guard
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -11,6 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"fencepost/graph/fault"
+	"fencepost/graph/model"
 	"fencepost/graph/scalar"
 )
 
@@ -22,7 +23,7 @@ const badVariable = "A variable has no value, or one that its type does not have
 func checkVariables(schema *ast.Schema, op *graphql.OperationContext) *gqlerror.Error {
 	for _, definition := range op.Operation.VariableDefinitions {
 		if !fits(schema, definition.Type, op.Variables[definition.Variable]) {
-			refused := fixedError(codeInput, badVariable)
+			refused := fault.New(model.ErrorCodeBadUserInput, badVariable)
 			refused.Path = ast.Path{ast.PathName("variable"), ast.PathName(definition.Variable)}
 			return refused
 		}
@@ -101,14 +102,4 @@ func idFits(value any) bool {
 		return err == nil
 	}
 	return true
-}
-
-// variablePosition finds where the variable that an error's path names is declared, or nil when it names none.
-func variablePosition(ctx context.Context, path ast.Path) *ast.Position {
-	if len(path) < 2 || path[0] != ast.PathName("variable") || graphql.GetFieldContext(ctx) != nil {
-		return nil
-	}
-	name, _ := path[1].(ast.PathName)
-	definition := graphql.GetOperationContext(ctx).Operation.VariableDefinitions.ForName(string(name))
-	return definition.Position
 }

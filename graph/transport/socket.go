@@ -1,4 +1,4 @@
-package graph
+package transport
 
 import (
 	"net/http"
@@ -7,8 +7,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
 
-	"fencepost/internal/auth"
-	"fencepost/internal/feed"
+	"fencepost/graph/fault"
 )
 
 // subprotocol is the language on a WebSocket: that of the npm package graphql-ws, not the older one which bears that name.
@@ -16,11 +15,7 @@ const subprotocol = "graphql-transport-ws"
 
 // socketTransport carries many operations over one WebSocket. The client has authenticated, as for every request, in the
 // handshake: a browser does so by itself on the pages of this server, so connection_init needs no payload.
-type socketTransport struct {
-	streaming
-	sockets *feed.Quota
-	errors  presenter
-}
+type socketTransport struct{ Streams }
 
 // Supports is true for a handshake.
 func (socketTransport) Supports(r *http.Request) bool { return wantsWebSocket(r) }
@@ -33,12 +28,11 @@ func wantsWebSocket(r *http.Request) bool {
 
 // Do serves a connection until either side ends it.
 func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	owner, _ := auth.Owner(r.Context())
-	if !t.sockets.Take(owner) {
-		refusedTooMany.write(w, typeJSON)
+	if !t.Places.Take(r.Context()) {
+		writeError(w, typeJSON, http.StatusTooManyRequests, fault.TooManyStreams())
 		return
 	}
-	defer t.sockets.Give(owner)
+	defer t.Places.Give(r.Context())
 	socket, err := websocket.Accept(handshake{w}, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
 		InsecureSkipVerify: true, // the gate has compared the origins

@@ -1,4 +1,4 @@
-package graph
+package transport
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	defer o.stop()
 	defer func() {
 		if cause := recover(); cause != nil { // no resolver's, but nothing else would catch it here
-			o.fail(ctx, gqlerror.List{o.connection.errors.present(ctx, recovered(ctx, cause))})
+			o.fail(ctx, gqlerror.List{o.connection.Failed(ctx, cause)})
 		}
 	}()
 	op, refused := o.connection.exec.CreateOperationContext(ctx, params)

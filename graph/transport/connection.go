@@ -1,4 +1,4 @@
-package graph
+package transport
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"fencepost/graph/fault"
 )
 
 // maxRunning is how many operations one connection may run at a time.
@@ -63,7 +65,7 @@ func (c *connection) read(ctx context.Context) (m received, valid bool, err erro
 	if err != nil {
 		return received{}, false, err
 	}
-	defer time.AfterFunc(c.clientTimeout, cancel).Stop()
+	defer time.AfterFunc(c.ClientTimeout, cancel).Stop()
 	text, err := io.ReadAll(reader)
 	m, valid = parse(kind, text)
 	return m, valid, err
@@ -71,9 +73,9 @@ func (c *connection) read(ctx context.Context) (m received, valid bool, err erro
 
 // keep pings the client, and ends the connection when it is not heard of, does not introduce itself, or the server stops.
 func (c *connection) keep(ctx context.Context) {
-	ping := time.NewTicker(c.keepAlive)
+	ping := time.NewTicker(c.KeepAlive)
 	defer ping.Stop()
-	introduction := time.NewTimer(c.clientTimeout)
+	introduction := time.NewTimer(c.ClientTimeout)
 	defer introduction.Stop()
 	initialised := c.initialised
 	for {
@@ -85,7 +87,7 @@ func (c *connection) keep(ctx context.Context) {
 			initialised = nil
 		case <-introduction.C:
 			c.close(closeInitTimeout)
-		case <-c.closing:
+		case <-c.Closing:
 			c.close(closeStopping)
 			return
 		case <-ping.C:
@@ -95,7 +97,7 @@ func (c *connection) keep(ctx context.Context) {
 }
 
 func (c *connection) ping(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, c.clientTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.ClientTimeout)
 	defer cancel()
 	if c.socket.Ping(ctx) != nil {
 		_ = c.socket.CloseNow()
@@ -147,8 +149,7 @@ func (c *connection) subscribe(ctx context.Context, m received) *closure {
 		return &closeDuplicate
 	}
 	if len(c.operations) == maxRunning {
-		refused := gqlerror.List{fixedError(codeTooMany, tooManyStreams)}
-		c.write(ctx, sent{Type: messageError, ID: m.ID, Payload: refused})
+		c.write(ctx, sent{Type: messageError, ID: m.ID, Payload: gqlerror.List{fault.TooManyStreams()}})
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -172,7 +173,7 @@ func (c *connection) complete(id string) {
 
 // write gives the connection up when the client does not take what is written.
 func (c *connection) write(ctx context.Context, m sent) {
-	ctx, cancel := context.WithTimeout(ctx, c.clientTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.ClientTimeout)
 	defer cancel()
 	text, _ := json.Marshal(m) // gqlgen's own JSON always is JSON
 	if c.socket.Write(ctx, websocket.MessageText, text) != nil {

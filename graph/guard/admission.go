@@ -1,12 +1,25 @@
-package graph
+package guard
 
 import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"fencepost/graph/fault"
+	"fencepost/graph/model"
 )
+
+// Install puts the guard in front of everything that a server executes.
+func Install(server *handler.Server, schema graphql.ExecutableSchema) {
+	documents := newDocumentCache()
+	server.SetQueryCache(documents)
+	server.SetDisableSuggestion(true)
+	server.SetValidationRulesFn(validationRules)
+	server.Use(admission{schema, documents})
+}
 
 // admission decides, at the two points that gqlgen has for it and under every transport, whether an operation is executed.
 type admission struct {
@@ -47,14 +60,14 @@ func checkSubscription(op *graphql.OperationContext) *gqlerror.Error {
 		return nil
 	}
 	if fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"}); len(fields) != 1 {
-		return fixedError(codeValidation, ruleTexts["SingleFieldSubscriptions"])
+		return fault.New(model.ErrorCodeGraphqlValidationFailed, ruleTexts["SingleFieldSubscriptions"])
 	}
 	return nil
 }
 
 // tooComplex refuses a document and says what was too much of what.
 func tooComplex(limit string, requested, allowed int) *gqlerror.Error {
-	refused := fixedError(codeTooComplex, "The operation asks for too much at once.")
+	refused := fault.New(model.ErrorCodeQueryTooComplex, "The operation asks for too much at once.")
 	refused.Extensions["limit"] = limit
 	refused.Extensions["requested"] = requested
 	refused.Extensions["allowed"] = allowed

@@ -1,4 +1,4 @@
-package graph
+package transport
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // eventTransport answers with server-sent events, in the distinct connections mode of the graphql-sse protocol: one request
 // for one operation, a "next" event for each answer, and "complete" behind the last one. A stream that breaks off without it
 // is to be asked for again.
-type eventTransport struct{ streaming }
+type eventTransport struct{ Streams }
 
 // Supports is true when the client takes nothing else.
-func (eventTransport) Supports(r *http.Request) bool { return onlyEvents(r.Header.Values("Accept")) }
+func (eventTransport) Supports(r *http.Request) bool { return onlyEvents(r.Header) }
 
 // Do executes one operation. What is wrong with the request has a status; what is wrong with the document is an event,
 // since a browser tells its program nothing of a status.
@@ -59,7 +59,7 @@ type eventStream struct {
 
 // open begins a stream.
 func (t eventTransport) open(w http.ResponseWriter, end context.CancelFunc) *eventStream {
-	s := &eventStream{w: w, control: http.NewResponseController(w), timeout: t.clientTimeout, end: end}
+	s := &eventStream{w: w, control: http.NewResponseController(w), timeout: t.ClientTimeout, end: end}
 	w.Header().Set("Content-Type", typeEvents+"; charset=utf-8")
 	w.Header().Set("X-Accel-Buffering", "no") // so that nginx passes on each event at once
 	s.write(comment)
@@ -71,13 +71,13 @@ const comment = ":\n\n"
 
 // keep shows the client, and every proxy between, that the stream lives, and ends it when the server stops.
 func (t eventTransport) keep(ctx context.Context, s *eventStream) {
-	ticker := time.NewTicker(t.keepAlive)
+	ticker := time.NewTicker(t.KeepAlive)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.closing:
+		case <-t.Closing:
 			s.end()
 			return
 		case <-ticker.C:
