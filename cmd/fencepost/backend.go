@@ -13,6 +13,8 @@ import (
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/schema"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
 )
@@ -39,11 +41,11 @@ func openBackend(ctx context.Context, url string, o databaseOptions, streams fee
 	if err != nil {
 		return nil, err
 	}
-	pool, err := postgres.Open(ctx, url, o.poolSize)
+	pool, err := db.Open(ctx, url, o.poolSize)
 	if err != nil {
 		return nil, fmt.Errorf("--database-url: %w", err)
 	}
-	if err := postgres.CheckSchema(ctx, pool); err != nil {
+	if err := schema.Check(ctx, pool); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (b *backend) streams() int { return b.feed.Followed() + b.sockets.Taken() }
 func (b *backend) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	return postgres.CheckReady(ctx, b.pool)
+	return schema.Ready(ctx, b.pool)
 }
 
 // work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds

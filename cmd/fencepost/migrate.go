@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 )
 
 // errNoDatabase tells how to name a database.
@@ -40,7 +40,7 @@ func newMigrateUpCommand(url *string) *cobra.Command {
 		Example: "  fencepost migrate up --database-url postgres://migrator@db.example.com/fencepost",
 		Args:    cobra.NoArgs,
 		RunE: withDatabase(url, func(cmd *cobra.Command) error {
-			return report(cmd, *url, postgres.MigrateUp(cmd.Context(), *url))
+			return report(cmd, *url, schema.Up(cmd.Context(), *url))
 		}),
 	}
 }
@@ -65,7 +65,7 @@ A step that would lose a state that jobs are still in is refused, with the reaso
 				}
 				target = previous
 			}
-			return report(cmd, *url, postgres.MigrateDown(cmd.Context(), *url, target))
+			return report(cmd, *url, schema.Down(cmd.Context(), *url, target))
 		}),
 	}
 	integerFlag(cmd.Flags(), &to, "to", bounds[int]{0, 99_999}, "version to go back to; 0 is an empty database")
@@ -79,7 +79,7 @@ func newMigrateStatusCommand(url *string) *cobra.Command {
 		Example: "  fencepost migrate status",
 		Args:    cobra.NoArgs,
 		RunE: withDatabase(url, func(cmd *cobra.Command) error {
-			steps, err := postgres.Migrations(cmd.Context(), *url)
+			steps, err := schema.Migrations(cmd.Context(), *url)
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func withDatabase(url *string, action func(*cobra.Command) error) func(*cobra.Co
 	}
 }
 
-func appliedAt(m postgres.Migration) string {
+func appliedAt(m schema.Migration) string {
 	if !m.Applied {
 		return "no"
 	}
@@ -130,7 +130,7 @@ func previousVersion(ctx context.Context, url string) (int64, error) {
 
 // versions are the last two that the database has, 0 where there is none.
 func versions(ctx context.Context, url string) (current, previous int64, err error) {
-	steps, err := postgres.Migrations(ctx, url)
+	steps, err := schema.Migrations(ctx, url)
 	for _, s := range steps {
 		if s.Applied {
 			current, previous = s.Version, current

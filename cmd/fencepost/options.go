@@ -11,6 +11,7 @@ import (
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -54,7 +55,7 @@ func registerDatabaseURL(flags *pflag.FlagSet, url *string) {
 func (o *databaseOptions) storeConfig() (config postgres.Config, err error) {
 	config = postgres.Config{LockTimeout: o.lockTimeout, CallTimeout: o.lockTimeout + callMargin}
 	if o.listenURL != "" {
-		if config.Listen, err = postgres.ParseListen(o.listenURL); err != nil {
+		if config.Listen, err = db.ParseListen(o.listenURL); err != nil {
 			return config, fmt.Errorf("--listen-url: %w", err)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/replica"
 	"fencepost/internal/telemetry"
 )
 
@@ -13,11 +14,11 @@ func (b *backend) useReplica(ctx context.Context, o databaseOptions, metrics *te
 	if o.replicaURL == "" {
 		return nil
 	}
-	replica, err := postgres.Open(ctx, o.replicaURL, o.poolSize)
+	standby, err := db.Open(ctx, o.replicaURL, o.poolSize)
 	if err != nil {
 		return fmt.Errorf("--replica-url: %w", err)
 	}
-	b.closeReplica = replica.Close
-	b.jobs = postgres.NewReplicatedStore(b.store, replica, metrics.CountReplicaReads(postgres.ReplicaOutcomes...))
+	b.closeReplica = standby.Close
+	b.jobs = replica.New(b.store, standby, metrics.CountReplicaReads(replica.Outcomes...))
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/retention"
+	"fencepost/internal/postgres/schema"
 	"fencepost/internal/worker"
 )
 
@@ -37,7 +39,7 @@ func newDatabase(t *testing.T) *database {
 	superuser := d.as("")
 	for range 2 { // it does no harm to run the files again
 		d.mustExec(superuser, roles.Create)
-		require.NoError(t, postgres.MigrateUp(t.Context(), pgtest.As(t, d.url, roles.Migrator)))
+		require.NoError(t, schema.Up(t.Context(), pgtest.As(t, d.url, roles.Migrator)))
 		d.mustExec(d.as(roles.Migrator), roles.Grant)
 	}
 	d.mustExec(superuser, `CREATE SCHEMA other; CREATE TABLE other.secrets AS SELECT 'secret' AS secret`)
@@ -132,7 +134,7 @@ func TestServerDoesItsWorkAndNothingBeyond(t *testing.T) {
 	)
 	d.requireRefused(server, restrictViolation, `UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_status = 'SUCCEEDED'`)
 	d.mustExec(server, `LISTEN fencepost; NOTIFY fencepost`)
-	require.NoError(t, postgres.CheckSchema(t.Context(), server))
+	require.NoError(t, schema.Check(t.Context(), server))
 }
 
 func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
@@ -149,10 +151,10 @@ func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
 		`DELETE FROM processed_data`,
 	)
 	d.requireRefused(retention, restrictViolation, `UPDATE etl_job_records SET updated_at = now() WHERE job_status = 'SUCCEEDED'`)
-	require.NoError(t, postgres.CheckSchema(t.Context(), retention))
-	purged, err := postgres.Purge(t.Context(), retention, postgres.Retention{BatchSize: 10})
+	require.NoError(t, schema.Check(t.Context(), retention))
+	purged, err := retention.Purge(t.Context(), retention, retention.Policy{BatchSize: 10})
 	require.NoError(t, err)
-	require.Equal(t, postgres.Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, purged)
+	require.Equal(t, retention.Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, purged)
 }
 
 func TestReaderSeesHowJobsAreDoingAndNothingSecret(t *testing.T) {

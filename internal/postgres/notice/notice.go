@@ -1,4 +1,6 @@
-package postgres
+// Package notice tells processes that the status of a job has changed. Notices are hints: they may be lost or repeated, and decide
+// nothing.
+package notice
 
 import (
 	"context"
@@ -8,9 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 	"fencepost/internal/worker"
 )
 
@@ -25,56 +28,57 @@ const (
 	// noticePause is the least time between two notifications, unless the first was full. One that comes after a quiet time goes
 	// at once; when there are many, they share the work of a notification, on this side and on that of every listener.
 	noticePause = 5 * time.Millisecond
-	// noticeTimeout bounds the sending of one notification.
-	noticeTimeout = 5 * time.Second
 	// listenRetryDelay is the pause before a lost listener connects again.
 	listenRetryDelay = time.Second
 )
 
-// A notifier sends notices after the transaction that they tell of. A NOTIFY inside it would make all commits queue up
+// A Sender sends notices after the transaction that they tell of. A NOTIFY inside it would make all commits queue up
 // behind one lock, and lose group commit.
-type notifier struct {
-	pool    *pgxpool.Pool
+type Sender struct {
+	db      db.DB
 	waiting chan string
 	// stop is closed to end the sender, and done by the sender when it has ended.
 	stop, done chan struct{}
 }
 
-func newNotifier(pool *pgxpool.Pool) *notifier {
-	return &notifier{
-		pool:    pool,
+// NewSender makes a sender, to be stopped by [Sender.Close]. The pool stays the caller's.
+func NewSender(conn db.DB) *Sender {
+	n := &Sender{
+		db:      conn,
 		waiting: make(chan string, noticeBacklog),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
 	}
+	go n.run()
+	return n
 }
 
-// publish hands a notice to the sender, without waiting.
-func (n *notifier) publish(notice worker.Notice) {
+// Publish hands a notice to the sender, without waiting.
+func (n *Sender) Publish(notice worker.Notice) {
 	select {
 	case n.waiting <- string(notice.Status) + " " + notice.JobID.String() + " " + notice.RootID.String():
 	default:
 	}
 }
 
-// publishJob hands over the notice of a job in its present status.
-func (n *notifier) publishJob(j job.Job) {
-	n.publish(worker.Notice{JobID: j.ID, RootID: j.RootID(), Status: j.Status})
+// PublishJob hands over the notice of a job in its present status.
+func (n *Sender) PublishJob(j job.Job) {
+	n.Publish(worker.Notice{JobID: j.ID, RootID: j.RootID(), Status: j.Status})
 }
 
-// publishLease hands over the notice of a leased job in a new status.
-func (n *notifier) publishLease(l worker.Lease, status job.Status) {
-	n.publish(worker.Notice{JobID: l.JobID, RootID: l.RootID, Status: status})
+// PublishLease hands over the notice of a leased job in a new status.
+func (n *Sender) PublishLease(l worker.Lease, status job.Status) {
+	n.Publish(worker.Notice{JobID: l.JobID, RootID: l.RootID, Status: status})
 }
 
-// close sends what is waiting and stops the sender. A straggler may still publish: its notice is lost.
-func (n *notifier) close() {
+// Close sends what is waiting and stops the sender. A straggler may still publish: its notice is lost.
+func (n *Sender) Close() {
 	close(n.stop)
 	<-n.done
 }
 
 // run sends notices until it is stopped, and then the ones that still wait.
-func (n *notifier) run() {
+func (n *Sender) run() {
 	defer close(n.done)
 	for {
 		select {
@@ -88,14 +92,14 @@ func (n *notifier) run() {
 }
 
 // drain sends what waits, without a pause.
-func (n *notifier) drain() {
+func (n *Sender) drain() {
 	for len(n.waiting) > 0 {
 		n.sendWith(<-n.waiting)
 	}
 }
 
 // pause lets further notices gather, where so many did not fill a notification.
-func (n *notifier) pause(sent int) {
+func (n *Sender) pause(sent int) {
 	if sent == noticesAtOnce {
 		return
 	}
@@ -106,7 +110,7 @@ func (n *notifier) pause(sent int) {
 }
 
 // sendWith sends a line, and with it those that have gathered. It returns their number.
-func (n *notifier) sendWith(line string) int {
+func (n *Sender) sendWith(line string) int {
 	lines := []string{line}
 	for len(n.waiting) > 0 && len(lines) < noticesAtOnce {
 		lines = append(lines, <-n.waiting)
@@ -116,20 +120,19 @@ func (n *notifier) sendWith(line string) int {
 }
 
 // send drops the notice when it fails: whoever missed it finds out by polling. Nor does it wait for the disk.
-func (n *notifier) send(payload string) {
-	ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
-	defer cancel()
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
-	batch.Queue(`SELECT pg_notify($1, $2)`, channel, payload)
-	_ = n.pool.SendBatch(ctx, batch).Close()
+func (n *Sender) send(payload string) {
+	_ = n.db.Query(context.Background(), "notify",
+		db.Set("synchronous_commit", "off"),
+		db.Exec(notify, statements.Args{"channel": channel, "lines": payload}))
 }
+
+var notify = statements.Named("notify")
 
 // Listen calls handle for every notice, from any process, until ctx is done. It holds a connection of its own and connects
 // again when that is lost; after each connect it passes the zero notice, since notices may have been missed.
-func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
+func Listen(ctx context.Context, config *pgx.ConnConfig, handle func(worker.Notice)) {
 	for ctx.Err() == nil {
-		s.listenOnce(ctx, handle)
+		listenOnce(ctx, config, handle)
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenRetryDelay):
@@ -138,8 +141,8 @@ func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
 }
 
 // listenOnce listens on one connection until it is lost.
-func (s *Store) listenOnce(ctx context.Context, handle func(worker.Notice)) {
-	config := s.config.Listen.Copy()
+func listenOnce(ctx context.Context, config *pgx.ConnConfig, handle func(worker.Notice)) {
+	config = config.Copy()
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "LISTEN "+channel).Close()
 	}

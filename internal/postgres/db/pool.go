@@ -1,4 +1,4 @@
-package postgres
+package db
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
+
+	"fencepost/internal/postgres/statements"
 )
 
 // Open makes a pool of at most size connections. It does not connect yet. A pool_max_conns in the URL is not used.
@@ -22,18 +24,16 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// sessionSQL is what the statements expect of a session. They decide races by reading a row again once it is free, which PostgreSQL does
-// in this isolation level only; in others, each conflict would be an error. And nothing is compiled: that takes half a second, and the
-// planner finds it worthwhile for lists of unresolved jobs, which are read in some milliseconds.
-const sessionSQL = `SET default_transaction_isolation = 'read committed'; SET jit = off`
+var session = statements.Named("session")
 
 // prepare lets a connection send and receive a UUID as its sixteen bytes; by itself, pgx reads one by way of its text.
 func prepare(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	return conn.PgConn().Exec(ctx, sessionSQL).Close()
+	return conn.PgConn().Exec(ctx, session.SQL).Close()
 }
 
-// ParseListen reads the URL of a [Config.Listen].
+// ParseListen reads the URL of a listener for notices, which needs a session of its own and so can't go through a pooler that shares
+// them.
 func ParseListen(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {

@@ -1,4 +1,5 @@
-package postgres
+// Package replica reads lists and lineages on a hot standby, when that is as current as the primary.
+package replica
 
 import (
 	"context"
@@ -11,6 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 )
 
 const (
@@ -22,137 +26,133 @@ const (
 	replicaRest = time.Second
 )
 
-// positionSQL tells how much of the primary's log is on disk. Every commit that was acknowledged lies before that.
-const positionSQL = `SELECT pg_current_wal_flush_lsn()::text`
-
-// caughtUpSQL reports whether a replica has replayed the log up to a position. A server that is none has not.
-const caughtUpSQL = `SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn`
+var caughtUp = statements.Named("caught up")
 
 // The ways that a read which may go to the replica can go. In all but the first the primary was read instead.
 const (
-	// ReplicaServed means that the replica was current and answered.
-	ReplicaServed = "served"
-	// ReplicaLate means that the replica did not answer, or did not catch up with the primary, in time.
-	ReplicaLate = "late"
-	// ReplicaFailed means that the replica could not be reached, or that the read failed there.
-	ReplicaFailed = "failed"
-	// ReplicaResting means that the replica was not tried, since it was late or had failed just before.
-	ReplicaResting = "resting"
+	// Served means that the replica was current and answered.
+	Served = "served"
+	// Late means that the replica did not answer, or did not catch up with the primary, in time.
+	Late = "late"
+	// Failed means that the replica could not be reached, or that the read failed there.
+	Failed = "failed"
+	// Resting means that the replica was not tried, since it was late or had failed just before.
+	Resting = "resting"
 )
 
-// ReplicaOutcomes lists these ways.
-var ReplicaOutcomes = []string{ReplicaServed, ReplicaLate, ReplicaFailed, ReplicaResting}
+// Outcomes lists these ways.
+var Outcomes = []string{Served, Late, Failed, Resting}
 
-// ReplicatedStore is a [Store] that reads lists and lineages on a replica: a hot standby of its database. Such a read sees
+// Store is a [postgres.Store] that reads lists and lineages on a replica: a hot standby of its database. Such a read sees
 // every write that was acknowledged, to anybody and by any process, before it began; so it says what the primary would
 // have said. When the replica cannot do that in time, the primary is read, and the replica is left alone for a second.
-type ReplicatedStore struct {
-	*Store
+type Store struct {
+	*postgres.Store
 	replica *pgxpool.Pool
 	observe func(outcome string)
 	// restUntil is the time, in nanoseconds of Unix time, until which the replica is left alone; 0 while it serves.
 	restUntil atomic.Int64
 }
 
-var _ job.Store = (*ReplicatedStore)(nil)
+var _ job.Store = (*Store)(nil)
 
-// NewReplicatedStore adds a replica to a store. The pool stays the caller's to close; each of its connections must stay with
+// New adds a replica to a store. The pool stays the caller's to close; each of its connections must stay with
 // one server. observe is told once how each read of a list or a lineage went.
-func NewReplicatedStore(primary *Store, replica *pgxpool.Pool, observe func(outcome string)) *ReplicatedStore {
-	return &ReplicatedStore{Store: primary, replica: replica, observe: observe}
+func New(primary *postgres.Store, replica *pgxpool.Pool, observe func(outcome string)) *Store {
+	return &Store{Store: primary, replica: replica, observe: observe}
 }
 
 // List implements job.Store.
-func (r *ReplicatedStore) List(ctx context.Context, owner job.Owner, f job.Filter, p job.Page) ([]job.Job, error) {
-	return current(ctx, r, func(s *Store) ([]job.Job, error) { return s.List(ctx, owner, f, p) })
+func (r *Store) List(ctx context.Context, owner job.Owner, f job.Filter, p job.Page) ([]job.Job, error) {
+	return current(ctx, r, func(r postgres.Reader) ([]job.Job, error) { return r.List(ctx, owner, f, p) })
 }
 
 // CountByStatus implements job.Store.
-func (r *ReplicatedStore) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
-	return current(ctx, r, func(s *Store) (map[job.Status]int, error) { return s.CountByStatus(ctx, owner, f) })
+func (r *Store) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
+	return current(ctx, r, func(r postgres.Reader) (map[job.Status]int, error) { return r.CountByStatus(ctx, owner, f) })
 }
 
 // Replays implements job.Store.
-func (r *ReplicatedStore) Replays(
+func (r *Store) Replays(
 	ctx context.Context, owner job.Owner, sources []uuid.UUID, p job.Page,
 ) (map[uuid.UUID][]job.Job, error) {
-	return current(ctx, r, func(s *Store) (map[uuid.UUID][]job.Job, error) { return s.Replays(ctx, owner, sources, p) })
+	return current(ctx, r, func(r postgres.Reader) (map[uuid.UUID][]job.Job, error) { return r.Replays(ctx, owner, sources, p) })
 }
 
 // Lineages implements job.Store. All of its statements go to the same server.
-func (r *ReplicatedStore) Lineages(
+func (r *Store) Lineages(
 	ctx context.Context, owner job.Owner, ids []uuid.UUID, limit int,
 ) (map[uuid.UUID]job.Lineage, error) {
-	return current(ctx, r, func(s *Store) (map[uuid.UUID]job.Lineage, error) { return s.Lineages(ctx, owner, ids, limit) })
+	return current(ctx, r, func(r postgres.Reader) (map[uuid.UUID]job.Lineage, error) { return r.Lineages(ctx, owner, ids, limit) })
 }
 
 // LineagePage implements job.Store. Its total and its jobs come from the same server.
-func (r *ReplicatedStore) LineagePage(
+func (r *Store) LineagePage(
 	ctx context.Context, owner job.Owner, id uuid.UUID, p job.Page,
 ) (summary job.LineageSummary, jobs []job.Job, err error) {
-	jobs, err = current(ctx, r, func(s *Store) (page []job.Job, err error) {
-		summary, page, err = s.LineagePage(ctx, owner, id, p)
+	jobs, err = current(ctx, r, func(r postgres.Reader) (page []job.Job, err error) {
+		summary, page, err = r.LineagePage(ctx, owner, id, p)
 		return page, err
 	})
 	return summary, jobs, err
 }
 
 // current makes one read on the replica if that is current, and on the primary otherwise.
-func current[T any](ctx context.Context, r *ReplicatedStore, read func(*Store) (T, error)) (T, error) {
+func current[T any](ctx context.Context, r *Store, read func(postgres.Reader) (T, error)) (T, error) {
 	if !r.admits(time.Now()) {
-		r.observe(ReplicaResting)
-		return read(r.Store)
+		r.observe(Resting)
+		return read(r.Store.Reader)
 	}
-	position, err := query(ctx, r.Store, "position", pgx.RowTo[string], positionSQL)
+	position, err := r.Position(ctx)
 	if err != nil {
 		var none T
 		return none, err
 	}
-	value, err := onReplica(ctx, r, position[0], read)
+	value, err := onReplica(ctx, r, position, read)
 	outcome := outcomeOf(err)
-	if outcome != ReplicaServed && ctx.Err() != nil {
+	if outcome != Served && ctx.Err() != nil {
 		return value, ctx.Err() // the caller gave up, which says nothing about the replica
 	}
 	r.note(outcome)
-	if outcome != ReplicaServed {
-		return read(r.Store)
+	if outcome != Served {
+		return read(r.Store.Reader)
 	}
 	return value, err
 }
 
 // onReplica makes one read on the replica, once that is at a position.
-func onReplica[T any](ctx context.Context, r *ReplicatedStore, position string, read func(*Store) (T, error)) (T, error) {
+func onReplica[T any](ctx context.Context, r *Store, position string, read func(postgres.Reader) (T, error)) (T, error) {
 	conn, err := r.acquire(ctx, position)
 	if err != nil {
 		var none T
 		return none, err
 	}
 	defer conn.Release()
-	return read(r.on(conn))
+	return read(r.On(conn)) // in half of the time, so that the primary has the other half
 }
 
 // outcomeOf names how a read on the replica went. That there is no such job is an answer.
 func outcomeOf(err error) string {
 	switch {
 	case err == nil || errors.Is(err, job.ErrNotFound):
-		return ReplicaServed
+		return Served
 	case errors.Is(err, context.DeadlineExceeded):
-		return ReplicaLate
+		return Late
 	default:
-		return ReplicaFailed
+		return Failed
 	}
 }
 
 // admits reports whether a read may try the replica. While that rests, one read tries it each time that a rest is over.
-func (r *ReplicatedStore) admits(now time.Time) bool {
+func (r *Store) admits(now time.Time) bool {
 	until := r.restUntil.Load()
 	return until == 0 || now.UnixNano() >= until && r.restUntil.CompareAndSwap(until, now.Add(replicaRest).UnixNano())
 }
 
 // note ends the replica's rest, or begins one.
-func (r *ReplicatedStore) note(outcome string) {
+func (r *Store) note(outcome string) {
 	var until int64
-	if outcome != ReplicaServed {
+	if outcome != Served {
 		until = time.Now().Add(replicaRest).UnixNano()
 	}
 	r.restUntil.Store(until)
@@ -160,7 +160,7 @@ func (r *ReplicatedStore) note(outcome string) {
 }
 
 // acquire takes a connection to the replica, once that has replayed the log up to a position.
-func (r *ReplicatedStore) acquire(ctx context.Context, position string) (*pgxpool.Conn, error) {
+func (r *Store) acquire(ctx context.Context, position string) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, replicaPatience)
 	defer cancel()
 	conn, err := r.replica.Acquire(ctx)
@@ -179,18 +179,11 @@ func catchUp(ctx context.Context, conn *pgxpool.Conn, position string) error {
 	tick := time.NewTicker(replicaRecheck)
 	defer tick.Stop()
 	for {
-		var caughtUp bool
-		if err := conn.QueryRow(ctx, caughtUpSQL, position).Scan(&caughtUp); err != nil || caughtUp {
+		var yes bool
+		err := db.Send(ctx, conn, db.Row(caughtUp, statements.Args{"position": position}, func(row pgx.Row) error { return row.Scan(&yes) }))
+		if err != nil || yes {
 			return err
 		}
 		<-tick.C // an end of ctx is seen by the next look
 	}
-}
-
-// on is the store with its reads on one connection. They get half of the time, so that the primary has the other half.
-func (r *ReplicatedStore) on(conn *pgxpool.Conn) *Store {
-	s := *r.Store
-	s.reader = conn
-	s.config.CallTimeout /= 2
-	return &s
 }

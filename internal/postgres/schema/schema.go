@@ -1,4 +1,5 @@
-package postgres
+// Package schema brings the schema of a database to a version, and tells whether it is the one that this program knows.
+package schema
 
 import (
 	"context"
@@ -15,6 +16,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 	"fencepost/migrations"
 )
 
@@ -23,16 +26,16 @@ const codeUndefinedTable = "42P01"
 // A concurrent migrator waits for the session lock: it tries every second, for up to an hour.
 const migrationLockTries = 3600
 
-const schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+var schemaVersion, readOnlyNow = statements.Named("schema version"), statements.Named("read only")
 
-// SchemaError means that the database's schema is not the one that this program was made for.
-type SchemaError struct {
+// Error means that the database's schema is not the one that this program was made for.
+type Error struct {
 	// Have is the schema's version, and Want the program's.
 	Have, Want int64
 }
 
 // Error says what to run.
-func (e *SchemaError) Error() string {
+func (e *Error) Error() string {
 	if e.Have < e.Want {
 		return fmt.Sprintf("the database schema is at version %d and this program needs version %d: run `fencepost migrate up`", e.Have, e.Want)
 	}
@@ -40,34 +43,34 @@ func (e *SchemaError) Error() string {
 		"or with the newer one `fencepost migrate down --to %d`", e.Have, e.Want, e.Want)
 }
 
-// CheckSchema returns a [SchemaError] unless the schema is exactly the one that this program knows.
-func CheckSchema(ctx context.Context, pool *pgxpool.Pool) error {
+// Check returns a [Error] unless the schema is exactly the one that this program knows.
+func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	var have int64
-	err := pool.QueryRow(ctx, schemaVersionSQL).Scan(&have)
+	err := db.Send(ctx, pool, db.Row(schemaVersion, nil, func(row pgx.Row) error { return row.Scan(&have) }))
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == codeUndefinedTable {
 		err = nil
 	}
 	if err != nil {
-		return classify(ctx, "check schema", err)
+		return db.Classify(ctx, "check schema", err)
 	}
 	if want := latestVersion(); have != want {
-		return &SchemaError{Have: have, Want: want}
+		return &Error{Have: have, Want: want}
 	}
 	return nil
 }
 
-// CheckReady is [CheckSchema] for a database that is to be written now. One that is read-only, as a standby is, makes the
+// Ready is [Check] for a database that is to be written now. One that is read-only, as a standby is, makes the
 // error wrap [job.ErrUnavailable].
-func CheckReady(ctx context.Context, pool *pgxpool.Pool) error {
-	if err := CheckSchema(ctx, pool); err != nil {
+func Ready(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := Check(ctx, pool); err != nil {
 		return err
 	}
 	var readOnly bool
-	err := pool.QueryRow(ctx, `SELECT current_setting('transaction_read_only')::boolean`).Scan(&readOnly)
+	err := db.Send(ctx, pool, db.Row(readOnlyNow, nil, func(row pgx.Row) error { return row.Scan(&readOnly) }))
 	if readOnly {
 		return fmt.Errorf("the database is read-only: %w", job.ErrUnavailable)
 	}
-	return classify(ctx, "check writing", err)
+	return db.Classify(ctx, "check writing", err)
 }
 
 // latestVersion is that of the last embedded migration; their names sort by version.
@@ -87,17 +90,17 @@ type Migration struct {
 	AppliedAt time.Time
 }
 
-// MigrateUp brings the schema to the version that this program knows. Concurrent calls wait for each other.
-func MigrateUp(ctx context.Context, url string) error {
+// Up brings the schema to the version that this program knows. Concurrent calls wait for each other.
+func Up(ctx context.Context, url string) error {
 	return migrate(url, migrations.FS, func(p *goose.Provider) error {
 		_, err := p.Up(ctx)
 		return err
 	})
 }
 
-// MigrateDown takes the schema back to a version. It stops, with the reason, at a step that would lose a state that rows are
+// Down takes the schema back to a version. It stops, with the reason, at a step that would lose a state that rows are
 // still in.
-func MigrateDown(ctx context.Context, url string, to int64) error {
+func Down(ctx context.Context, url string, to int64) error {
 	return migrate(url, migrations.FS, func(p *goose.Provider) error {
 		_, err := p.DownTo(ctx, to)
 		return err
@@ -126,10 +129,10 @@ func migrate(url string, files fs.FS, action func(*goose.Provider) error) error 
 	if err != nil {
 		return fmt.Errorf("database URL: %w", err)
 	}
-	db := stdlib.OpenDB(*config)
-	defer db.Close() // nothing is lost with its connections
+	database := stdlib.OpenDB(*config)
+	defer database.Close() // nothing is lost with its connections
 	locker, lockErr := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, database, files, goose.WithSessionLocker(locker))
 	if err = errors.Join(lockErr, err); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}

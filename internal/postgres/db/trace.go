@@ -1,7 +1,6 @@
-package postgres
+package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,67 +12,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/statements"
 )
-
-// statementNames are what traces call the statements, so that they show no SQL and no arguments.
-var statementNames = map[string]string{
-	"begin":              "begin",
-	"commit":             "commit",
-	"rollback":           "rollback",
-	setConfig:            "set",
-	schemaVersionSQL:     "schema version",
-	submitSQL:            "submit",
-	gatheredSubmitSQL:    "gathered submissions",
-	findByKeySQL:         "find by key",
-	cancelSQL:            "cancel",
-	gatheredCancelSQL:    "gathered cancellations",
-	findCancelledSQL:     "find cancelled",
-	replaySQL:            "replay",
-	findSourceSQL:        "find source",
-	jobSQL:               "job",
-	jobsSQL:              "jobs",
-	gatheredSQL:          "gathered jobs",
-	listSQL:              "list",
-	listFilteredSQL:      "list filtered",
-	listPartsSQL:         "list parts",
-	countByStatusSQL:     "count by status",
-	replaysSQL:           "replays",
-	lineagesSQL:          "lineages",
-	lineageSizesSQL:      "lineage sizes",
-	ancestriesSQL:        "ancestries",
-	lineageSummarySQL:    "lineage summary",
-	lineagePageSQL:       "lineage page",
-	backlogSQL:           "backlog",
-	positionSQL:          "position",
-	caughtUpSQL:          "caught up",
-	claimSQL:             "claim",
-	leasedPayloadSQL:     "leased payload",
-	succeedSQL:           "succeed",
-	gatheredExecutionSQL: "gathered executions",
-	retrySQL:             "retry",
-	failSQL:              "fail",
-	purgeSQL:             "purge",
-	countPurgeableSQL:    "count purgeable",
-}
-
-// statementName names a statement. The only one that is not ours is the operator's load.
-func statementName(sql string) string { return cmp.Or(statementNames[sql], "load") }
 
 // beginSpan begins a span inside of the one in ctx. Where there is none, it records nothing: what nobody asked for, such as the
 // claims of an idle worker, leaves no traces.
 func beginSpan(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
-	return trace.SpanFromContext(ctx).TracerProvider().Tracer("fencepost/internal/postgres").Start(ctx, name, options...)
+	return trace.SpanFromContext(ctx).TracerProvider().Tracer("fencepost/internal/postgres/db").Start(ctx, name, options...)
 }
 
-// traceSetting is the setting of a transaction that gives a new job its trace context; see the default of its column.
-const traceSetting = "fencepost.trace_parent"
-
-// recording reports whether the call is recorded in a trace.
-func recording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
-
-// traceParent is the trace context of the call (W3C Trace Context, "traceparent"), or "" when the call is not traced. A context that a
+// TraceParent is the trace context of the call (W3C Trace Context, "traceparent"), or "" when the call is not traced. A context that a
 // client sent along, with nothing recorded here, is none.
-func traceParent(ctx context.Context) string {
+func TraceParent(ctx context.Context) string {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() || !span.SpanContext().IsSampled() {
 		return ""
@@ -101,7 +51,7 @@ var (
 )
 
 func beginStatement(ctx context.Context, sql string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
-	return beginSpan(ctx, "sql "+statementName(sql), append(options, trace.WithSpanKind(trace.SpanKindClient),
+	return beginSpan(ctx, "sql "+statements.NameOf(sql), append(options, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("db.system.name", "postgresql")))...)
 }
 
