@@ -43,14 +43,19 @@ type Sender struct {
 
 // NewSender makes a sender, to be stopped by [Sender.Close]. The pool stays the caller's.
 func NewSender(conn db.DB) *Sender {
-	n := &Sender{
+	n := newSender(conn)
+	go n.run()
+	return n
+}
+
+// newSender makes one that does not run yet.
+func newSender(conn db.DB) *Sender {
+	return &Sender{
 		db:      conn,
 		waiting: make(chan string, noticeBacklog),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
 	}
-	go n.run()
-	return n
 }
 
 // Publish hands a notice to the sender, without waiting.

@@ -17,14 +17,8 @@ import (
 	"fencepost/internal/postgres/statements"
 )
 
-const (
-	// replicaPatience is how long a read waits for the replica to answer and to catch up, before it goes to the primary.
-	replicaPatience = 100 * time.Millisecond
-	// replicaRecheck is the pause between two looks at how far the replica is.
-	replicaRecheck = time.Millisecond
-	// replicaRest is how long all reads go to the primary after one that the replica could not serve.
-	replicaRest = time.Second
-)
+// recheck is the pause between two looks at how far the replica is.
+const recheck = time.Millisecond
 
 var caughtUp = statements.Named("caught up")
 
@@ -50,6 +44,10 @@ type Store struct {
 	*postgres.Store
 	replica *pgxpool.Pool
 	observe func(outcome string)
+	// patience is how long a read waits for the replica to answer and to catch up, before it goes to the primary.
+	patience time.Duration
+	// rest is how long all reads go to the primary after one that the replica could not serve.
+	rest time.Duration
 	// restUntil is the time, in nanoseconds of Unix time, until which the replica is left alone; 0 while it serves.
 	restUntil atomic.Int64
 }
@@ -59,7 +57,7 @@ var _ job.Store = (*Store)(nil)
 // New adds a replica to a store. The pool stays the caller's to close; each of its connections must stay with
 // one server. observe is told once how each read of a list or a lineage went.
 func New(primary *postgres.Store, replica *pgxpool.Pool, observe func(outcome string)) *Store {
-	return &Store{Store: primary, replica: replica, observe: observe}
+	return &Store{Store: primary, replica: replica, observe: observe, patience: 100 * time.Millisecond, rest: time.Second}
 }
 
 // List implements job.Store.
@@ -146,14 +144,14 @@ func outcomeOf(err error) string {
 // admits reports whether a read may try the replica. While that rests, one read tries it each time that a rest is over.
 func (r *Store) admits(now time.Time) bool {
 	until := r.restUntil.Load()
-	return until == 0 || now.UnixNano() >= until && r.restUntil.CompareAndSwap(until, now.Add(replicaRest).UnixNano())
+	return until == 0 || now.UnixNano() >= until && r.restUntil.CompareAndSwap(until, now.Add(r.rest).UnixNano())
 }
 
 // note ends the replica's rest, or begins one.
 func (r *Store) note(outcome string) {
 	var until int64
 	if outcome != Served {
-		until = time.Now().Add(replicaRest).UnixNano()
+		until = time.Now().Add(r.rest).UnixNano()
 	}
 	r.restUntil.Store(until)
 	r.observe(outcome)
@@ -161,7 +159,7 @@ func (r *Store) note(outcome string) {
 
 // acquire takes a connection to the replica, once that has replayed the log up to a position.
 func (r *Store) acquire(ctx context.Context, position string) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, replicaPatience)
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	conn, err := r.replica.Acquire(ctx)
 	if err != nil {
@@ -176,7 +174,7 @@ func (r *Store) acquire(ctx context.Context, position string) (*pgxpool.Conn, er
 
 // catchUp waits until the replica has replayed the log up to a position.
 func catchUp(ctx context.Context, conn *pgxpool.Conn, position string) error {
-	tick := time.NewTicker(replicaRecheck)
+	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	for {
 		var yes bool

@@ -1,7 +1,8 @@
-package replica
+package replica_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -12,14 +13,19 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/replica"
+	"fencepost/internal/postgres/storetest"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // replicated is a world whose lists and lineages may be read on a real standby.
 type replicated struct {
-	*world
+	*storetest.World
 	server, standby *pgtest.Instance
 	replica         *pgxpool.Pool
-	reads           *ReplicatedStore
+	reads           *replica.Store
 
 	mu       sync.Mutex
 	outcomes []string
@@ -29,17 +35,15 @@ func newReplicated(t *testing.T) *replicated {
 	t.Helper()
 	server := pgtest.Server(t)
 	standby := server.Replica(t)
-	r := &replicated{world: newWorldOn(t, server.URL()), server: server, standby: standby}
-	replica, err := Open(t.Context(), standby.URL(), 4)
-	require.NoError(t, err)
-	t.Cleanup(replica.Close)
-	r.replica = replica
-	r.reads = NewReplicatedStore(r.store, replica, func(o string) {
+	r := &replicated{World: storetest.On(t, server.URL()), server: server, standby: standby}
+	r.replica = storetest.Open(t, standby.URL())
+	r.reads = replica.New(r.Store, r.replica, func(o string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.outcomes = append(r.outcomes, o)
 	})
-	r.service = job.NewService(r.reads, r.service.Limits(), r.counter)
+	r.reads.SetPatience(storetest.Patience)
+	r.Service = job.NewService(r.reads, r.Service.Limits(), r.Counter)
 	return r
 }
 
@@ -50,13 +54,12 @@ func (r *replicated) last() string {
 	return r.outcomes[len(r.outcomes)-1]
 }
 
-// requireServed repeats a read until the replica serves it; a busy machine can be late.
+// requireServed checks that the replica serves a read, rested or not.
 func (r *replicated) requireServed(read func()) {
 	r.Helper()
-	require.Eventually(r, func() bool {
-		read()
-		return r.last() == ReplicaServed
-	}, patience, 10*time.Millisecond)
+	r.reads.EndRest()
+	read()
+	require.Equal(r, replica.Served, r.last())
 }
 
 // pause stops the replay of the log on the standby, which goes on to answer.
@@ -68,7 +71,7 @@ func (r *replicated) pause() {
 		var state string
 		err := r.replica.QueryRow(r.Context(), "SELECT pg_get_wal_replay_pause_state()").Scan(&state)
 		return err == nil && state == "paused"
-	}, patience, 10*time.Millisecond)
+	}, storetest.Patience, 10*time.Millisecond)
 }
 
 func (r *replicated) resume() {
@@ -80,25 +83,25 @@ func (r *replicated) resume() {
 func TestReplicaAnswersAsThePrimaryDoes(t *testing.T) {
 	t.Parallel()
 	r := newReplicated(t)
-	family := r.family()
+	family := r.Family()
 	first, page := family[0], job.Page{Limit: 3}
 	for name, read := range map[string]func(s job.Store) (any, error){
-		"list":   func(s job.Store) (any, error) { return s.List(t.Context(), r.owner, job.Filter{}, page) },
-		"counts": func(s job.Store) (any, error) { return s.CountByStatus(t.Context(), r.owner, job.Filter{}) },
+		"list":   func(s job.Store) (any, error) { return s.List(t.Context(), r.Owner, job.Filter{}, page) },
+		"counts": func(s job.Store) (any, error) { return s.CountByStatus(t.Context(), r.Owner, job.Filter{}) },
 		"replays": func(s job.Store) (any, error) {
-			return s.Replays(t.Context(), r.owner, []uuid.UUID{first.ID}, page)
+			return s.Replays(t.Context(), r.Owner, []uuid.UUID{first.ID}, page)
 		},
-		"lineages":  func(s job.Store) (any, error) { return s.Lineages(t.Context(), r.owner, ids(family), 100) },
-		"truncated": func(s job.Store) (any, error) { return s.Lineages(t.Context(), r.owner, ids(family), 2) },
+		"lineages":  func(s job.Store) (any, error) { return s.Lineages(t.Context(), r.Owner, storetest.IDs(family), 100) },
+		"truncated": func(s job.Store) (any, error) { return s.Lineages(t.Context(), r.Owner, storetest.IDs(family), 2) },
 		"lineage page": func(s job.Store) (any, error) {
-			return lineagePage(s.LineagePage(t.Context(), r.owner, first.ID, page))
+			return lineagePage(s.LineagePage(t.Context(), r.Owner, first.ID, page))
 		},
 		"lineage of none": func(s job.Store) (any, error) {
-			return lineagePage(s.LineagePage(t.Context(), r.owner, uuid.New(), page))
+			return lineagePage(s.LineagePage(t.Context(), r.Owner, uuid.New(), page))
 		},
 		"list of a nobody": func(s job.Store) (any, error) { return s.List(t.Context(), job.OwnerOf("b"), job.Filter{}, page) },
 	} {
-		want, wantErr := read(r.store)
+		want, wantErr := read(r.Store)
 		r.requireServed(func() {
 			got, err := read(r.reads)
 			require.Equal(t, wantErr, err, name)
@@ -115,43 +118,41 @@ func lineagePage(summary job.LineageSummary, jobs []job.Job, err error) (any, er
 func TestReadOnReplicaSeesEveryAcknowledgedWriteOfAnyProcess(t *testing.T) {
 	t.Parallel()
 	r := newReplicated(t)
-	other := newWorldOn(t, r.url)
-	served := 0
+	other := storetest.On(t, r.URL)
 	for range 100 {
-		j := other.submit()
-		require.Equal(t, j.ID, r.list(job.Filter{})[0])
-		if r.last() == ReplicaServed {
-			served++
-		}
+		j := other.Submit()
+		require.Equal(t, j.ID, r.List(job.Filter{})[0])
+		require.Equal(t, replica.Served, r.last())
 	}
-	require.Positive(t, served)
 }
 
 func TestLaggingReplicaIsLeftAloneUntilItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	r := newReplicated(t)
-	family := r.family()
+	family := r.Family()
 	var page job.LineagePage
 	read := func(cursor string) {
 		t.Helper()
 		var err error
-		page, err = r.service.LineagePage(t.Context(), r.owner, family[0].ID.String(), job.PageRequest{Limit: 2, Cursor: cursor})
+		page, err = r.Service.LineagePage(t.Context(), r.Owner, family[0].ID.String(), job.PageRequest{Limit: 2, Cursor: cursor})
 		require.NoError(t, err)
 	}
 	r.requireServed(func() { read("") })
 	require.Equal(t, family[:2], page.Jobs)
 
 	r.pause()
-	_, err := r.replay(family[1], "later")
+	_, err := r.Replay(family[1], "later")
 	require.NoError(t, err)
+	r.reads.SetPatience(time.Millisecond) // which is as good as any: it can't catch up
 	read(page.Next())
-	require.Equal(t, ReplicaLate, r.last())
+	require.Equal(t, replica.Late, r.last())
 	require.Equal(t, family[2:4], page.Jobs, "a cursor from the replica goes on at the primary")
 	require.Equal(t, 6, page.JobCount, "the total has the write that was just made")
 	read("")
-	require.Equal(t, ReplicaResting, r.last(), "who comes next does not wait")
+	require.Equal(t, replica.Resting, r.last(), "who comes next does not wait")
 
 	r.resume()
+	r.reads.SetPatience(storetest.Patience)
 	r.requireServed(func() { read("") })
 	read(page.Next())
 	require.Equal(t, family[2:4], page.Jobs)
@@ -161,76 +162,87 @@ func TestLaggingReplicaIsLeftAloneUntilItHasCaughtUp(t *testing.T) {
 func TestDeadReplicaIsReplacedByThePrimaryUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	r := newReplicated(t)
-	j := r.submit()
-	list := func() { require.Equal(t, []uuid.UUID{j.ID}, r.list(job.Filter{})) }
+	j := r.Submit()
+	list := func() { require.Equal(t, []uuid.UUID{j.ID}, r.List(job.Filter{})) }
 	r.requireServed(list)
 
 	r.standby.Crash(t)
 	list()
-	require.Equal(t, ReplicaFailed, r.last())
+	require.Equal(t, replica.Failed, r.last())
 	list()
-	require.Equal(t, ReplicaResting, r.last())
+	require.Equal(t, replica.Resting, r.last())
 
 	r.standby.Start(t)
-	r.requireServed(list)
+	require.Eventually(t, func() bool { // it answers before it takes part in the replication again
+		r.reads.EndRest()
+		list()
+		return r.last() == replica.Served
+	}, storetest.Patience, 10*time.Millisecond)
 
 	r.server.Crash(t)
-	_, err := r.reads.List(t.Context(), r.owner, job.Filter{}, job.Page{Limit: 1})
+	_, err := r.reads.List(t.Context(), r.Owner, job.Filter{}, job.Page{Limit: 1})
 	require.ErrorIs(t, err, job.ErrUnavailable, "only the primary can say what it has acknowledged")
 }
 
 func TestServerThatIsNoReplicaIsNeverRead(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t), newWorld(t)
-	j := w.submit()
-	nowhere, err := Open(t.Context(), "postgres://127.0.0.1:1/none", 2)
-	require.NoError(t, err)
-	defer nowhere.Close()
-	for replica, want := range map[*pgxpool.Pool]string{other.pool: ReplicaLate, nowhere: ReplicaFailed} {
+	w, other := storetest.New(t), storetest.New(t)
+	j := w.Submit()
+	nowhere := storetest.Open(t, "postgres://127.0.0.1:1/none")
+	for _, c := range []struct {
+		pool     *pgxpool.Pool
+		patience time.Duration
+		want     string
+	}{
+		{other.Pool, time.Millisecond, replica.Late}, // it would be asked for ever
+		{nowhere, storetest.Patience, replica.Failed},
+	} {
 		var outcome string
-		reads := NewReplicatedStore(w.store, replica, func(o string) { outcome = o })
-		jobs, err := reads.List(t.Context(), w.owner, job.Filter{}, job.Page{Limit: 1})
+		reads := replica.New(w.Store, c.pool, func(o string) { outcome = o })
+		reads.SetPatience(c.patience)
+		jobs, err := reads.List(t.Context(), w.Owner, job.Filter{}, job.Page{Limit: 1})
 		require.NoError(t, err)
-		require.Equal(t, []uuid.UUID{j.ID}, ids(jobs))
-		require.Equal(t, want, outcome)
+		require.Equal(t, []uuid.UUID{j.ID}, storetest.IDs(jobs))
+		require.Equal(t, c.want, outcome)
 	}
 }
 
 func TestReadThatFailsOnTheReplicaIsMadeOnThePrimaryUnlessTheCallerGaveUp(t *testing.T) {
 	t.Parallel()
 	r := newReplicated(t)
-	answer, err := current(t.Context(), r.reads, func(s *Store) (string, error) {
-		if s != r.store {
-			return "", errSpied
+	failure := errors.New("of the replica")
+	answer, err := replica.Current(t.Context(), r.reads, func(reader postgres.Reader) (string, error) {
+		if reader != r.Store.Reader {
+			return "", failure
 		}
 		return "of the primary", nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, "of the primary", answer)
-	require.Equal(t, ReplicaFailed, r.last())
+	require.Equal(t, replica.Failed, r.last())
 
-	r.requireServed(func() { r.list(job.Filter{}) })
+	r.requireServed(func() { r.List(job.Filter{}) })
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = current(ctx, r.reads, func(s *Store) ([]job.Job, error) {
-		require.NotSame(t, r.store, s, "the primary is not asked in vain")
+	_, err = replica.Current(ctx, r.reads, func(reader postgres.Reader) ([]job.Job, error) {
+		require.NotEqual(t, r.Store.Reader, reader, "the primary is not asked in vain")
 		cancel()
-		return s.List(ctx, r.owner, job.Filter{}, job.Page{Limit: 1})
+		return reader.List(ctx, r.Owner, job.Filter{}, job.Page{Limit: 1})
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, ReplicaServed, r.last(), "it says nothing about the replica")
+	require.Equal(t, replica.Served, r.last(), "it says nothing about the replica")
 }
 
 func TestOneReadTriesAReplicaThatRests(t *testing.T) {
 	t.Parallel()
-	r := NewReplicatedStore(nil, nil, func(string) {})
+	r := replica.New(nil, nil, func(string) {})
 	now := time.Now()
-	require.True(t, r.admits(now), "it begins without a rest")
-	r.note(ReplicaLate)
-	require.False(t, r.admits(now))
-	over := time.Now().Add(replicaRest)
-	require.True(t, r.admits(over))
-	require.False(t, r.admits(over), "the others wait for how that one fares")
-	r.note(ReplicaServed)
-	require.True(t, r.admits(now))
-	require.True(t, r.admits(now))
+	require.True(t, r.Admits(now), "it begins without a rest")
+	r.Note(replica.Late)
+	require.False(t, r.Admits(now))
+	over := time.Now().Add(r.Rest())
+	require.True(t, r.Admits(over))
+	require.False(t, r.Admits(over), "the others wait for how that one fares")
+	r.Note(replica.Served)
+	require.True(t, r.Admits(now))
+	require.True(t, r.Admits(now))
 }

@@ -1,4 +1,4 @@
-package postgres
+package races
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
 
@@ -23,19 +24,19 @@ CREATE CONSTRAINT TRIGGER commits_wait AFTER INSERT ON etl_idempotency_records D
 	FOR EACH ROW EXECUTE FUNCTION wait_at_gate()`
 
 // pastTheFence executes a job as far as into its commit, and waits there until the lease has ended.
-func (w *world) pastTheFence() (j job.Job, execution <-chan result[struct{}], open func()) {
+func (w *world) pastTheFence() (j job.Job, execution <-chan storetest.Result[struct{}], open func()) {
 	w.Helper()
-	w.mustExec(fmt.Sprintf(holdCommits, gate))
-	j = w.submit()
-	claimed, err := w.store.Claim(w.Context(), aClaim(shortLease))
+	w.MustExec(fmt.Sprintf(holdCommits, storetest.Gate))
+	j = w.Submit()
+	claimed, err := w.Store.Claim(w.Context(), aClaim(shortLease))
 	require.NoError(w, err)
 	require.Len(w, claimed.Leases, 1)
-	open = w.closeGate()
-	execution = w.execute(claimed.Leases[0])
-	w.waitForLock()
+	open = w.CloseGate()
+	execution = w.Execute(claimed.Leases[0])
+	w.WaitForLock()
 	require.Eventually(w, func() bool {
-		return w.count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
-	}, patience, 10*time.Millisecond)
+		return w.Count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
+	}, storetest.Patience, 10*time.Millisecond)
 	return j, execution, open
 }
 
@@ -43,17 +44,17 @@ func TestLeaseThatEndsInMidCommitIsStillThatOfOneWorker(t *testing.T) {
 	t.Parallel()
 	forEachExecution(t, func(w *world) {
 		j, execution, open := w.pastTheFence()
-		require.Empty(w, w.claimAll(10), "the fence holds the row, and a claim does not wait")
-		cancellation := async(func() (job.Accepted, error) { return w.cancel(j, "k") })
-		require.Eventually(w, func() bool { return w.count("pg_locks WHERE NOT granted AND pid IN ("+ofThisDatabase+")") == 2 },
-			patience, time.Millisecond)
+		require.Empty(w, w.ClaimAll(10), "the fence holds the row, and a claim does not wait")
+		cancellation := storetest.Async(func() (job.Accepted, error) { return w.Cancel(j, "k") })
+		require.Eventually(w, func() bool { return w.Count("pg_locks WHERE NOT granted AND pid IN ("+ofThisDatabase+")") == 2 },
+			storetest.Patience, time.Millisecond)
 		open()
 
-		require.NoError(w, (<-execution).err)
-		requireProblem(w, job.CodeAlreadySucceeded, (<-cancellation).err)
-		require.Empty(w, w.claimAll(10))
-		w.requireEffectsOnce(j.ID)
-		w.requireBooksBalance()
+		require.NoError(w, (<-execution).Err)
+		storetest.RequireProblem(w, job.CodeAlreadySucceeded, (<-cancellation).Err)
+		require.Empty(w, w.ClaimAll(10))
+		w.RequireEffectsOnce(j.ID)
+		w.RequireBooksBalance()
 	})
 }
 
@@ -64,20 +65,20 @@ func TestLeaseThatEndsInACommitThatFailsIsClaimedAgain(t *testing.T) {
 	t.Parallel()
 	forEachExecution(t, func(w *world) {
 		j, execution, open := w.pastTheFence()
-		w.mustExec("SELECT pg_terminate_backend(pid, 10000) FROM (" + ofThisDatabase + ") AS waiting")
-		if err := (<-execution).err; w.store.config.Load.builtin {
+		w.MustExec("SELECT pg_terminate_backend(pid, 10000) FROM (" + ofThisDatabase + ") AS waiting")
+		if err := (<-execution).Err; w.SharesExecutions() {
 			require.ErrorIs(w, err, worker.ErrStale, "it tried again, and met the fence")
 		} else {
-			requireLoadError(w, job.FailureTargetUnavailable, true, err)
+			storetest.RequireLoadError(w, job.FailureTargetUnavailable, true, err)
 		}
-		w.requireNoEffects(j.ID)
+		w.RequireNoEffects(j.ID)
 		open()
 
-		lease := w.claim()
+		lease := w.Claim()
 		require.Equal(w, 2, lease.Attempt)
-		require.NoError(w, w.store.Execute(w.Context(), lease))
-		w.requireEffectsOnce(j.ID)
-		w.requireBooksBalance()
+		require.NoError(w, w.Store.Execute(w.Context(), lease))
+		w.RequireEffectsOnce(j.ID)
+		w.RequireBooksBalance()
 	})
 }
 
@@ -87,7 +88,7 @@ func (w *world) atAnotherTime(test func(*world)) {
 	w.Helper()
 	synctest.Test(w.T, func(t *testing.T) {
 		require.Equal(t, 2000, time.Now().Year())
-		test(newWorldOn(t, w.url))
+		test(&world{storetest.On(t, w.URL)})
 	})
 }
 
@@ -97,35 +98,35 @@ func TestServiceWhoseClockIsDecadesOffDecidesAsAnyOther(t *testing.T) {
 	var j, cancelled job.Job
 	var lease worker.Lease
 	w.atAnotherTime(func(off *world) {
-		j = off.submit()
-		lease = off.claim()
+		j = off.Submit()
+		lease = off.Claim()
 	})
 	w.requireNow(j.CreatedAt)
-	require.Equal(t, 1, w.count(`etl_job_records WHERE lease_expires_at - clock_timestamp() BETWEEN '50 seconds' AND '1 minute'`))
-	require.Empty(t, w.claimAll(10), "the lease holds for services with another clock")
+	require.Equal(t, 1, w.Count(`etl_job_records WHERE lease_expires_at - clock_timestamp() BETWEEN '50 seconds' AND '1 minute'`))
+	require.Empty(t, w.ClaimAll(10), "the lease holds for services with another clock")
 	w.atAnotherTime(func(off *world) {
-		require.NoError(t, off.store.Retry(t.Context(), lease, time.Hour))
-		require.Empty(t, off.claimAll(10), "the delay has just begun")
+		require.NoError(t, off.Store.Retry(t.Context(), lease, time.Hour))
+		require.Empty(t, off.ClaimAll(10), "the delay has just begun")
 	})
-	w.mustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp()")
+	w.MustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp()")
 	w.atAnotherTime(func(off *world) {
-		lease = off.claim()
+		lease = off.Claim()
 		ctx, cancel := context.WithTimeout(off.Context(), time.Minute)
 		defer cancel()
-		require.NoError(t, off.store.Execute(ctx, lease))
-		cancelled = off.cancelled()
-		_, err := off.replay(cancelled, "k")
+		require.NoError(t, off.Store.Execute(ctx, lease))
+		cancelled = off.CancelledJob()
+		_, err := off.Replay(cancelled, "k")
 		require.NoError(t, err)
 	})
-	w.requireEffectsOnce(j.ID)
+	w.RequireEffectsOnce(j.ID)
 	w.requireNow(cancelled.CancelledAt)
-	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
-	require.Equal(t, 2, w.count("etl_job_records WHERE job_status = 'SUCCEEDED'"))
-	w.requireBooksBalance()
+	require.NoError(t, w.Store.Execute(t.Context(), w.Claim()))
+	require.Equal(t, 2, w.Count("etl_job_records WHERE job_status = 'SUCCEEDED'"))
+	w.RequireBooksBalance()
 }
 
 // requireNow compares a time with the database's clock.
 func (w *world) requireNow(at time.Time) {
 	w.Helper()
-	require.Equal(w, 1, w.count("(SELECT WHERE $1 BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()) AS recent", at))
+	require.Equal(w, 1, w.Count("(SELECT WHERE $1 BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()) AS recent", at))
 }

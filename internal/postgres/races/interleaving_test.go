@@ -1,4 +1,4 @@
-package postgres
+package races
 
 import (
 	"context"
@@ -130,9 +130,9 @@ func (w *world) play(actors []actor, order []int) []outcome {
 	w.Helper()
 	s := stage{world: w}
 	for _, a := range actors {
-		begin := w.begin
+		begin := w.Begin
 		if a.byAdmin {
-			begin = w.beginAsAdmin
+			begin = w.BeginAsAdmin
 		}
 		s.players = append(s.players, &player{outcome: outcome{actor: a}, tx: begin()})
 	}
@@ -172,7 +172,7 @@ func (s *stage) settle() {
 func (s *stage) blocked(p *player) bool {
 	s.Helper()
 	var blocked bool
-	require.NoError(s, s.admin.QueryRow(s.Context(), "SELECT cardinality(pg_blocking_pids($1)) > 0", p.tx.Conn().PgConn().PID()).Scan(&blocked))
+	require.NoError(s, s.Admin.QueryRow(s.Context(), "SELECT cardinality(pg_blocking_pids($1)) > 0", p.tx.Conn().PgConn().PID()).Scan(&blocked))
 	return blocked
 }
 
@@ -195,7 +195,7 @@ func (w *world) search(setup func() []actor) map[string]int {
 	}
 	seen := map[string]int{}
 	for order := range interleavings(steps) {
-		w.mustExec(`WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records) DELETE FROM etl_job_records`)
+		w.MustExec(`WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records) DELETE FROM etl_job_records`)
 		outcomes := w.play(setup(), order)
 		w.requireBalance(outcomes, order)
 		var committed []string
@@ -240,8 +240,8 @@ func (w *world) requireBalance(outcomes []outcome, order []int) {
 		unbalanced int
 		roots      []job.Status // the terminal ones
 	)
-	require.NoError(w, w.admin.QueryRow(w.Context(), unbalancedSQL).Scan(&unbalanced))
-	require.NoError(w, w.admin.QueryRow(w.Context(), `SELECT array_agg(job_status) FILTER
+	require.NoError(w, w.Admin.QueryRow(w.Context(), unbalancedSQL).Scan(&unbalanced))
+	require.NoError(w, w.Admin.QueryRow(w.Context(), `SELECT array_agg(job_status) FILTER
 		(WHERE job_status NOT IN ('PENDING', 'RUNNING') AND replay_source_job_record_id IS NULL) FROM etl_job_records`).Scan(&roots))
 	require.Zero(w, unbalanced, "order %v: %v", order, outcomes)
 	require.LessOrEqual(w, len(ended), 1, "order %v: %v", order, outcomes)

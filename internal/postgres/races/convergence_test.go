@@ -1,4 +1,4 @@
-package postgres
+package races
 
 import (
 	"sync"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
 )
 
 // crowd is the number of identical requests that arrive together.
@@ -18,14 +19,14 @@ func (w *world) together(call func() (job.Accepted, error)) (ids map[uuid.UUID]i
 	w.Helper()
 	var (
 		start   = make(chan struct{})
-		results = make(chan result[job.Accepted], crowd)
+		results = make(chan storetest.Result[job.Accepted], crowd)
 		group   sync.WaitGroup
 	)
 	for range crowd {
 		group.Go(func() {
 			<-start
 			accepted, err := call()
-			results <- result[job.Accepted]{accepted, err}
+			results <- storetest.Result[job.Accepted]{Value: accepted, Err: err}
 		})
 	}
 	close(start)
@@ -33,9 +34,9 @@ func (w *world) together(call func() (job.Accepted, error)) (ids map[uuid.UUID]i
 	close(results)
 	ids = map[uuid.UUID]int{}
 	for r := range results {
-		require.NoError(w, r.err)
-		ids[r.value.Job.ID]++
-		if !r.value.Replayed {
+		require.NoError(w, r.Err)
+		ids[r.Value.Job.ID]++
+		if !r.Value.Replayed {
 			fresh++
 		}
 	}
@@ -46,31 +47,31 @@ func TestTwoHundredIdenticalSubmissionsMakeOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ids, fresh := w.together(func() (job.Accepted, error) {
-		return w.service.Submit(t.Context(), w.owner, key(t, "k"), batch)
+		return w.Service.Submit(t.Context(), w.Owner, storetest.Key(t, "k"), storetest.Batch)
 	})
 	require.Len(t, ids, 1)
 	require.Equal(t, 1, fresh)
-	require.Equal(t, 1, w.count("etl_job_records"))
-	require.Equal(t, map[int]int{0: 1}, w.counter.created)
+	require.Equal(t, 1, w.Count("etl_job_records"))
+	require.Equal(t, map[int]int{0: 1}, w.Counter.Created)
 }
 
 func TestTwoHundredIdenticalCancellationsMakeOneTransition(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j, _ := w.running()
-	ids, fresh := w.together(func() (job.Accepted, error) { return w.cancel(j, "k") })
+	j, _ := w.RunningJob()
+	ids, fresh := w.together(func() (job.Accepted, error) { return w.Cancel(j, "k") })
 	require.Equal(t, map[uuid.UUID]int{j.ID: crowd}, ids)
 	require.Equal(t, 1, fresh)
-	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, w.counter.ended)
+	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, w.Counter.Ended)
 }
 
 func TestTwoHundredIdenticalReplaysMakeOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	source := w.failed()
-	ids, fresh := w.together(func() (job.Accepted, error) { return w.replay(source, "k") })
+	source := w.FailedJob()
+	ids, fresh := w.together(func() (job.Accepted, error) { return w.Replay(source, "k") })
 	require.Len(t, ids, 1)
 	require.Equal(t, 1, fresh)
-	require.Equal(t, 1, w.count("etl_job_records WHERE replay_source_job_record_id = $1", source.ID))
-	require.Equal(t, map[int]int{0: 1, 1: 1}, w.counter.created)
+	require.Equal(t, 1, w.Count("etl_job_records WHERE replay_source_job_record_id = $1", source.ID))
+	require.Equal(t, map[int]int{0: 1, 1: 1}, w.Counter.Created)
 }
