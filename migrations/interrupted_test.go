@@ -77,11 +77,11 @@ func TestIndexWithoutItsVersionIsReplacedByMigratingAgain(t *testing.T) {
 			d := newDatabase(t)
 			d.up(version)
 			d.fill(1, version)
-			rows, schema := d.rows(), d.schema()
+			rows, before := d.rows(), d.schema()
 			d.exec(fmt.Sprint("DELETE FROM goose_db_version WHERE version_id = ", version))
 			d.up(version)
 			require.Equal(t, rows, d.rows())
-			require.Equal(t, schema, d.schema())
+			require.Equal(t, before, d.schema())
 		})
 	}
 }

@@ -130,11 +130,11 @@ func TestOldProgramLeavesANewerSchemaAlone(t *testing.T) {
 	d.up(latest)
 	d.fill(1, latest)
 	newer := d.upgradeBeyond()
-	schema, rows := d.schema(), d.rows()
+	before, rows := d.schema(), d.rows()
 
 	require.NoError(t, schema.Up(t.Context(), d.url), "there is nothing that it could add")
 	require.Error(t, schema.Down(t.Context(), d.url, 4), "it has no file for the step")
-	require.Equal(t, schema, d.schema())
+	require.Equal(t, before, d.schema())
 	require.Equal(t, rows, d.rows())
 
 	_, err := d.provider(newer).DownTo(t.Context(), latest)

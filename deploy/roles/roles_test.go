@@ -140,9 +140,9 @@ func TestServerDoesItsWorkAndNothingBeyond(t *testing.T) {
 func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	retention := d.as(roles.Retention)
-	d.requireRefused(retention, insufficientPrivilege, beyondEverybody...)
-	d.requireRefused(retention, insufficientPrivilege,
+	purger := d.as(roles.Retention)
+	d.requireRefused(purger, insufficientPrivilege, beyondEverybody...)
+	d.requireRefused(purger, insufficientPrivilege,
 		`SELECT request_payload FROM etl_job_records`,
 		`SELECT submission_key_hash FROM etl_job_records`,
 		`SELECT record_body FROM processed_data`,
@@ -150,9 +150,9 @@ func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
 		`UPDATE etl_job_records SET job_status = 'CANCELLED'`,
 		`DELETE FROM processed_data`,
 	)
-	d.requireRefused(retention, restrictViolation, `UPDATE etl_job_records SET updated_at = now() WHERE job_status = 'SUCCEEDED'`)
-	require.NoError(t, schema.Check(t.Context(), retention))
-	purged, err := retention.Purge(t.Context(), retention, retention.Policy{BatchSize: 10})
+	d.requireRefused(purger, restrictViolation, `UPDATE etl_job_records SET updated_at = now() WHERE job_status = 'SUCCEEDED'`)
+	require.NoError(t, schema.Check(t.Context(), purger))
+	purged, err := retention.Purge(t.Context(), purger, retention.Policy{BatchSize: 10})
 	require.NoError(t, err)
 	require.Equal(t, retention.Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, purged)
 }

@@ -12,6 +12,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"fencepost/internal/batch"
 )
 
 // recorder records spans.
@@ -109,14 +111,18 @@ func TestFailureIsToldByTheSpansWithoutItsText(t *testing.T) {
 
 func TestNothingIsRecordedWhereNobodyIsTraced(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		s := newServer()
-		dropped, _ := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("test").Start(t.Context(), "request")
-		s.call(t.Context(), 2)
-		s.call(dropped, 4)
-		s.answer(nil)
-		s.answer(nil)
-		require.Empty(t, r.GetSpans())
-	})
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithSampler(sdktrace.NeverSample()))
+	unsampled, _ := provider.Tracer("test").Start(t.Context(), "request")
+	for _, ctx := range []context.Context{t.Context(), unsampled} {
+		recording := true
+		g := &batch.Gatherer[int, int]{Send: func(ctx context.Context, _ []int) ([]batch.Placed[int], error) {
+			recording = trace.SpanFromContext(ctx).IsRecording()
+			return nil, nil
+		}}
+		_, err := g.Do(ctx, 1)
+		require.NoError(t, err)
+		require.False(t, recording)
+	}
+	require.Empty(t, exporter.GetSpans())
 }

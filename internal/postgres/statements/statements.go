@@ -6,6 +6,7 @@ package statements
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -46,7 +47,7 @@ func (s Statement) Positional(args Args) []any {
 	return values
 }
 
-var byName, byText = read()
+var byName, byText = read(files)
 
 // Named is the statement with a name. It panics when there is none, which is a mistake in the program.
 func Named(name string) Statement {
@@ -71,7 +72,7 @@ func NameOf(sql string) string {
 }
 
 // read parses the files. They are part of the program, so a mistake in them panics.
-func read() (named map[string]Statement, names map[string]string) {
+func read(files fs.FS) (named map[string]Statement, names map[string]string) {
 	named, names = map[string]Statement{}, map[string]string{}
 	templates := template.Must(template.ParseFS(files, "*.sql"))
 	for _, file := range templates.Templates() {
@@ -83,9 +84,14 @@ func read() (named map[string]Statement, names map[string]string) {
 			panic(err)
 		}
 		for section := range strings.SplitSeq(text.String(), "\n-- name: ") {
-			if s, isStatement := parse(section); isStatement {
-				named[s.Name], names[s.SQL] = s, s.Name
+			s, isStatement := parse(section)
+			if !isStatement {
+				continue
 			}
+			if _, twice := named[s.Name]; twice {
+				panic(fmt.Sprintf("there are two statements %q", s.Name))
+			}
+			named[s.Name], names[s.SQL] = s, s.Name
 		}
 	}
 	return named, names
