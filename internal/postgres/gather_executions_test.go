@@ -72,7 +72,7 @@ func (w *world) claimed() worker.Lease {
 }
 
 // The guards of a single execution, each alone: what it refuses does not even reach the statement that refuses it again.
-func TestGatheredExecutionTakesNoLeaseButTheExactLiveOne(t *testing.T) {
+func TestSharedExecutionTakesNoLeaseButTheExactLiveOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.MustExec(`ALTER TABLE etl_job_records DROP CONSTRAINT etl_job_records_lease_while_running`)
@@ -114,7 +114,7 @@ func (w *world) rowsOf(jobs []job.Job) (rows []string) {
 	return rows
 }
 
-func TestGatheredExecutionReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
+func TestSharedExecutionReadsTheClockAndNotTheStartOfItsTransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.RunningJob()
