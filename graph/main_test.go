@@ -22,6 +22,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/ratelimit"
 )
 
@@ -58,7 +59,7 @@ func newServer(t *testing.T, change ...func(*graph.Config)) *server {
 
 func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)) *server {
 	t.Helper()
-	listen, err := postgres.ParseListen(pgtest.Direct(pool.Config().ConnString()))
+	listen, err := db.ParseListen(pgtest.Direct(pool.Config().ConnString()))
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second, Listen: listen})
 	t.Cleanup(store.Close)

@@ -10,7 +10,7 @@ import (
 
 	"fencepost/deploy/roles"
 	"fencepost/internal/pgtest"
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 )
 
 // concurrentIndexes are the indexes that versions of their own build concurrently. A build that is interrupted leaves an
@@ -77,11 +77,11 @@ func TestIndexWithoutItsVersionIsReplacedByMigratingAgain(t *testing.T) {
 			d := newDatabase(t)
 			d.up(version)
 			d.fill(1, version)
-			rows, schema := d.rows(), d.schema()
+			rows, before := d.rows(), d.schema()
 			d.exec(fmt.Sprint("DELETE FROM goose_db_version WHERE version_id = ", version))
 			d.up(version)
 			require.Equal(t, rows, d.rows())
-			require.Equal(t, schema, d.schema())
+			require.Equal(t, before, d.schema())
 		})
 	}
 }
@@ -95,7 +95,7 @@ func (d *database) buildBehindWriter() (building <-chan error, writer pgx.Tx) {
 	_, err = writer.Exec(d.Context(), "UPDATE etl_job_records SET updated_at = updated_at WHERE job_status = 'PENDING'")
 	require.NoError(d, err)
 	done := make(chan error, 1)
-	go func() { done <- postgres.MigrateUp(d.Context(), d.url) }()
+	go func() { done <- schema.Up(d.Context(), d.url) }()
 	pgtest.WaitForBlockedBy(d, d.pool, writer.Conn().PgConn().PID())
 	return done, writer
 }
@@ -115,8 +115,8 @@ func (d *database) requireRepair(version int64, index string) {
 	before := d.rows()
 	require.Equal(d, version-1, d.version())
 	require.True(d, d.invalid(index))
-	require.NoError(d, postgres.MigrateUp(d.Context(), d.url))
-	require.NoError(d, postgres.CheckSchema(d.Context(), d.pool))
+	require.NoError(d, schema.Up(d.Context(), d.url))
+	require.NoError(d, schema.Check(d.Context(), d.pool))
 	require.False(d, d.invalid(index))
 	require.Equal(d, before, d.rows())
 }

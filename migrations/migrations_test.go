@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 	"fencepost/migrations"
 )
 
@@ -107,20 +107,20 @@ func TestGoingDownRefusesEitherKindOfEffects(t *testing.T) {
 func TestServerRefusesASchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	require.Equal(t, &postgres.SchemaError{Have: 0, Want: latest}, postgres.CheckSchema(t.Context(), d.pool))
+	require.Equal(t, &schema.Error{Have: 0, Want: latest}, schema.Check(t.Context(), d.pool))
 	for version := int64(1); version < latest; version++ {
 		d.up(version)
 		d.fill(version, version)
-		err := postgres.CheckSchema(t.Context(), d.pool)
-		require.Equal(t, &postgres.SchemaError{Have: version, Want: latest}, err)
+		err := schema.Check(t.Context(), d.pool)
+		require.Equal(t, &schema.Error{Have: version, Want: latest}, err)
 		require.ErrorContains(t, err, "fencepost migrate up")
 	}
 	d.up(latest)
-	require.NoError(t, postgres.CheckSchema(t.Context(), d.pool))
+	require.NoError(t, schema.Check(t.Context(), d.pool))
 
 	d.upgradeBeyond()
-	err := postgres.CheckSchema(t.Context(), d.pool)
-	require.Equal(t, &postgres.SchemaError{Have: latest + 1, Want: latest}, err)
+	err := schema.Check(t.Context(), d.pool)
+	require.Equal(t, &schema.Error{Have: latest + 1, Want: latest}, err)
 	require.ErrorContains(t, err, fmt.Sprint("fencepost migrate down --to ", latest))
 }
 
@@ -130,16 +130,16 @@ func TestOldProgramLeavesANewerSchemaAlone(t *testing.T) {
 	d.up(latest)
 	d.fill(1, latest)
 	newer := d.upgradeBeyond()
-	schema, rows := d.schema(), d.rows()
+	before, rows := d.schema(), d.rows()
 
-	require.NoError(t, postgres.MigrateUp(t.Context(), d.url), "there is nothing that it could add")
-	require.Error(t, postgres.MigrateDown(t.Context(), d.url, 4), "it has no file for the step")
-	require.Equal(t, schema, d.schema())
+	require.NoError(t, schema.Up(t.Context(), d.url), "there is nothing that it could add")
+	require.Error(t, schema.Down(t.Context(), d.url, 4), "it has no file for the step")
+	require.Equal(t, before, d.schema())
 	require.Equal(t, rows, d.rows())
 
 	_, err := d.provider(newer).DownTo(t.Context(), latest)
 	require.NoError(t, err)
-	require.NoError(t, postgres.CheckSchema(t.Context(), d.pool))
+	require.NoError(t, schema.Check(t.Context(), d.pool))
 	require.Equal(t, rows, d.rows())
 }
 

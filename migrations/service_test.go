@@ -14,6 +14,7 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 	"fencepost/internal/worker"
 	"fencepost/migrations"
 )
@@ -64,7 +65,7 @@ func TestJobsOfEveryOlderVersionAreServedAfterTheUpgrade(t *testing.T) {
 			d := newDatabase(t)
 			d.up(from)
 			d.fill(1, from)
-			require.NoError(t, postgres.MigrateUp(t.Context(), d.url))
+			require.NoError(t, schema.Up(t.Context(), d.url))
 
 			service, store := d.service()
 			require.Equal(t, due, executeAll(t, store))

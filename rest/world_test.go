@@ -18,6 +18,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/worker"
 	"fencepost/rest"
@@ -65,7 +66,7 @@ func newWorld(t testing.TB, options ...func(*setup)) *world {
 	for _, option := range options {
 		option(&s)
 	}
-	pool, err := postgres.Open(t.Context(), s.databaseURL, s.connections)
+	pool, err := db.Open(t.Context(), s.databaseURL, s.connections)
 	require.NoError(t, err)
 	if s.tracer != nil {
 		pool = traced(t, pool, s.tracer)

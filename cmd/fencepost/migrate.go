@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fencepost/internal/command"
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 )
 
 // errNoDatabase tells how to name a database.
@@ -41,7 +41,7 @@ func newMigrateUpCommand(url *string) *cobra.Command {
 		Example: "  fencepost migrate up --database-url postgres://migrator@db.example.com/fencepost",
 		Args:    cobra.NoArgs,
 		RunE: withDatabase(url, func(cmd *cobra.Command) error {
-			return report(cmd, *url, postgres.MigrateUp(cmd.Context(), *url))
+			return report(cmd, *url, schema.Up(cmd.Context(), *url))
 		}),
 	}
 }
@@ -66,7 +66,7 @@ A step that would lose a state that jobs are still in is refused, with the reaso
 				}
 				target = previous
 			}
-			return report(cmd, *url, postgres.MigrateDown(cmd.Context(), *url, target))
+			return report(cmd, *url, schema.Down(cmd.Context(), *url, target))
 		}),
 	}
 	command.IntegerFlag(cmd.Flags(), &to, "to", command.Bounds[int]{Min: 0, Max: 99_999}, "version to go back to; 0 is an empty database")
@@ -80,7 +80,7 @@ func newMigrateStatusCommand(url *string) *cobra.Command {
 		Example: "  fencepost migrate status",
 		Args:    cobra.NoArgs,
 		RunE: withDatabase(url, func(cmd *cobra.Command) error {
-			steps, err := postgres.Migrations(cmd.Context(), *url)
+			steps, err := schema.Migrations(cmd.Context(), *url)
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func withDatabase(url *string, action func(*cobra.Command) error) func(*cobra.Co
 	}
 }
 
-func appliedAt(m postgres.Migration) string {
+func appliedAt(m schema.Migration) string {
 	if !m.Applied {
 		return "no"
 	}
@@ -131,7 +131,7 @@ func previousVersion(ctx context.Context, url string) (int64, error) {
 
 // versions are the last two that the database has, 0 where there is none.
 func versions(ctx context.Context, url string) (current, previous int64, err error) {
-	steps, err := postgres.Migrations(ctx, url)
+	steps, err := schema.Migrations(ctx, url)
 	for _, s := range steps {
 		if s.Applied {
 			current, previous = s.Version, current

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fencepost/internal/command"
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/retention"
+	"fencepost/internal/postgres/schema"
 )
 
 // The ages that a purge can be told. A client that lost its answer must have time to ask again under the same key.
@@ -32,7 +34,7 @@ func newRetentionCommand() *cobra.Command {
 func newPurgeCommand() *cobra.Command {
 	var (
 		url string
-		r   = postgres.Retention{BatchSize: 1000}
+		r   = retention.Policy{BatchSize: 1000}
 	)
 	cmd := &cobra.Command{
 		Use:   "purge",
@@ -59,16 +61,16 @@ an error; run it again for the rest.`,
 }
 
 // purge tells what it has removed, also when it ended early.
-func purge(cmd *cobra.Command, url string, r postgres.Retention) error {
-	pool, err := postgres.Open(cmd.Context(), url, 1)
+func purge(cmd *cobra.Command, url string, r retention.Policy) error {
+	pool, err := db.Open(cmd.Context(), url, 1)
 	if err != nil {
 		return fmt.Errorf("--database-url: %w", err)
 	}
 	defer pool.Close()
-	if err := postgres.CheckSchema(cmd.Context(), pool); err != nil {
+	if err := schema.Check(cmd.Context(), pool); err != nil {
 		return err
 	}
-	purged, err := postgres.Purge(cmd.Context(), pool, r)
+	purged, err := retention.Purge(cmd.Context(), pool, r)
 	verb := "Removed"
 	if r.DryRun {
 		verb = "Would remove"

@@ -14,6 +14,8 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/retention"
+	"fencepost/internal/postgres/schema"
 	"fencepost/internal/worker"
 )
 
@@ -37,7 +39,7 @@ func newDatabase(t *testing.T) *database {
 	superuser := d.as("")
 	for range 2 { // it does no harm to run the files again
 		d.mustExec(superuser, roles.Create)
-		require.NoError(t, postgres.MigrateUp(t.Context(), pgtest.As(t, d.url, roles.Migrator)))
+		require.NoError(t, schema.Up(t.Context(), pgtest.As(t, d.url, roles.Migrator)))
 		d.mustExec(d.as(roles.Migrator), roles.Grant)
 	}
 	d.mustExec(superuser, `CREATE SCHEMA other; CREATE TABLE other.secrets AS SELECT 'secret' AS secret`)
@@ -132,15 +134,15 @@ func TestServerDoesItsWorkAndNothingBeyond(t *testing.T) {
 	)
 	d.requireRefused(server, restrictViolation, `UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_status = 'SUCCEEDED'`)
 	d.mustExec(server, `LISTEN fencepost; NOTIFY fencepost`)
-	require.NoError(t, postgres.CheckSchema(t.Context(), server))
+	require.NoError(t, schema.Check(t.Context(), server))
 }
 
 func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	retention := d.as(roles.Retention)
-	d.requireRefused(retention, insufficientPrivilege, beyondEverybody...)
-	d.requireRefused(retention, insufficientPrivilege,
+	purger := d.as(roles.Retention)
+	d.requireRefused(purger, insufficientPrivilege, beyondEverybody...)
+	d.requireRefused(purger, insufficientPrivilege,
 		`SELECT request_payload FROM etl_job_records`,
 		`SELECT submission_key_hash FROM etl_job_records`,
 		`SELECT record_body FROM processed_data`,
@@ -148,11 +150,11 @@ func TestRetentionRemovesJobsAndReadsNothingSecret(t *testing.T) {
 		`UPDATE etl_job_records SET job_status = 'CANCELLED'`,
 		`DELETE FROM processed_data`,
 	)
-	d.requireRefused(retention, restrictViolation, `UPDATE etl_job_records SET updated_at = now() WHERE job_status = 'SUCCEEDED'`)
-	require.NoError(t, postgres.CheckSchema(t.Context(), retention))
-	purged, err := postgres.Purge(t.Context(), retention, postgres.Retention{BatchSize: 10})
+	d.requireRefused(purger, restrictViolation, `UPDATE etl_job_records SET updated_at = now() WHERE job_status = 'SUCCEEDED'`)
+	require.NoError(t, schema.Check(t.Context(), purger))
+	purged, err := retention.Purge(t.Context(), purger, retention.Policy{BatchSize: 10})
 	require.NoError(t, err)
-	require.Equal(t, postgres.Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, purged)
+	require.Equal(t, retention.Purged{Lineages: 1, Jobs: 1, LedgerRows: 1}, purged)
 }
 
 func TestReaderSeesHowJobsAreDoingAndNothingSecret(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/model"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/worker"
 )
 
@@ -30,15 +31,15 @@ type system struct {
 }
 
 func newSystem(ctx context.Context, url, adminURL string) (*system, error) {
-	owners, err := postgres.Open(ctx, url, 8)
+	owners, err := db.Open(ctx, url, 8)
 	if err != nil {
 		return nil, err
 	}
-	workers, err := postgres.Open(ctx, url, 8)
+	workers, err := db.Open(ctx, url, 8)
 	if err != nil {
 		return nil, err
 	}
-	admin, err := postgres.Open(ctx, adminURL, 8)
+	admin, err := db.Open(ctx, adminURL, 8)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"testing"
@@ -15,12 +15,12 @@ func TestBacklogCountsWhatWaitsAndWhatRuns(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, worker.Backlog{}, w.backlog())
 
-	w.submit()
-	w.submit()
-	w.submit()
-	w.claim()
-	w.expire(w.claim().JobID)
-	w.mustExec(`UPDATE etl_job_records SET next_attempt_at = now() - interval '1 hour' WHERE job_status = 'PENDING'`)
+	w.Submit()
+	w.Submit()
+	w.Submit()
+	w.Claim()
+	w.Expire(w.Claim().JobID)
+	w.MustExec(`UPDATE etl_job_records SET next_attempt_at = now() - interval '1 hour' WHERE job_status = 'PENDING'`)
 	b := w.backlog()
 	require.InDelta(t, time.Hour, b.OldestDue, float64(time.Minute))
 	require.Equal(t, worker.Backlog{Pending: 1, Running: 2, Expired: 1, OldestDue: b.OldestDue}, b)
@@ -29,23 +29,23 @@ func TestBacklogCountsWhatWaitsAndWhatRuns(t *testing.T) {
 func TestJobThatWaitsForItsRetryIsNotDue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.submit()
-	require.NoError(t, w.store.Retry(t.Context(), w.claim(), time.Hour))
+	w.Submit()
+	require.NoError(t, w.Store.Retry(t.Context(), w.Claim(), time.Hour))
 	require.Equal(t, worker.Backlog{Pending: 1}, w.backlog())
 }
 
 func TestBacklogOfDatabaseThatIsGoneIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.store.pool.Close()
-	_, err := w.store.Backlog(t.Context())
+	w.StorePool.Close()
+	_, err := w.Store.Backlog(t.Context())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, job.ErrNotFound)
 }
 
 func (w *world) backlog() worker.Backlog {
 	w.Helper()
-	b, err := w.store.Backlog(w.Context())
+	b, err := w.Store.Backlog(w.Context())
 	require.NoError(w, err)
 	return b
 }

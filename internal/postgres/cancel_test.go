@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
 
@@ -14,25 +15,25 @@ import (
 func TestCancellingPendingJobPreventsLaterClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
-	accepted, err := w.cancel(j, "k")
+	j := w.Submit()
+	accepted, err := w.Cancel(j, "k")
 	require.NoError(t, err)
 	require.Equal(t, job.StatusCancelled, accepted.Job.Status)
 	require.False(t, accepted.Replayed)
-	require.Empty(t, w.claimAll(10).Leases)
+	require.Empty(t, w.ClaimAll(10).Leases)
 }
 
 func TestCancellingClearsPayloadAndLeaseAtomically(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	running, _ := w.running()
-	pending := w.submit()
+	running, _ := w.RunningJob()
+	pending := w.Submit()
 	for _, j := range []job.Job{pending, running} {
-		accepted, err := w.cancel(j, "k")
+		accepted, err := w.Cancel(j, "k")
 		require.NoError(t, err)
 		require.Equal(t, job.CancellationByOwner, accepted.Job.CancellationCode)
-		require.Equal(t, accepted.Job, w.get(j.ID))
-		require.Equal(t, 1, w.count(`etl_job_records WHERE job_record_id = $1 AND request_payload IS NULL
+		require.Equal(t, accepted.Job, w.Get(j.ID))
+		require.Equal(t, 1, w.Count(`etl_job_records WHERE job_record_id = $1 AND request_payload IS NULL
 			AND lease_claim_id IS NULL AND lease_owner_id IS NULL AND lease_expires_at IS NULL
 			AND octet_length(cancellation_key_hash) = 32 AND job_cancelled_at BETWEEN created_at AND clock_timestamp()`, j.ID))
 	}
@@ -41,33 +42,33 @@ func TestCancellingClearsPayloadAndLeaseAtomically(t *testing.T) {
 func TestRepeatedCancellationUnderSameKeyReplaysSameRepresentation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
-	first, err := w.cancel(j, "k")
+	j := w.Submit()
+	first, err := w.Cancel(j, "k")
 	require.NoError(t, err)
-	before := w.row(j.ID)
-	second, err := w.cancel(j, "k")
+	before := w.Row(j.ID)
+	second, err := w.Cancel(j, "k")
 	require.NoError(t, err)
 	require.True(t, second.Replayed)
 	require.Equal(t, first.Job, second.Job)
-	require.Equal(t, before, w.row(j.ID))
+	require.Equal(t, before, w.Row(j.ID))
 }
 
 func TestCancellationUnderAnotherKeyFailsClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.cancelled()
-	before := w.row(j.ID)
-	_, err := w.cancel(j, "another key")
-	problem := requireProblem(t, job.CodeCancellationKeyReused, err)
+	j := w.CancelledJob()
+	before := w.Row(j.ID)
+	_, err := w.Cancel(j, "another key")
+	problem := storetest.RequireProblem(t, job.CodeCancellationKeyReused, err)
 	require.Equal(t, j, *problem.Job)
-	require.Equal(t, before, w.row(j.ID))
+	require.Equal(t, before, w.Row(j.ID))
 }
 
 func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 2 {
-		accepted, err := w.cancel(w.submit(), "the same text")
+		accepted, err := w.Cancel(w.Submit(), "the same text")
 		require.NoError(t, err)
 		require.False(t, accepted.Replayed)
 	}
@@ -76,89 +77,89 @@ func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
 func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
-	before := w.row(j.ID)
+	j := w.Submit()
+	before := w.Row(j.ID)
 	foreign := job.OwnerOf("owner b")
-	_, err := w.service.Cancel(t.Context(), foreign, j.ID.String(), key(t, "k"))
-	require.Nil(t, requireProblem(t, job.CodeJobNotFound, err).Job)
-	_, err = w.service.Get(t.Context(), foreign, j.ID.String())
-	requireProblem(t, job.CodeJobNotFound, err)
-	_, err = w.service.Lineage(t.Context(), foreign, j.ID.String())
-	requireProblem(t, job.CodeJobNotFound, err)
-	_, err = w.service.LineagePage(t.Context(), foreign, j.ID.String(), job.PageRequest{Limit: 10})
-	requireProblem(t, job.CodeJobNotFound, err)
-	page, err := w.service.List(t.Context(), foreign, job.Filter{}, job.PageRequest{Limit: 10})
+	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"))
+	require.Nil(t, storetest.RequireProblem(t, job.CodeJobNotFound, err).Job)
+	_, err = w.Service.Get(t.Context(), foreign, j.ID.String())
+	storetest.RequireProblem(t, job.CodeJobNotFound, err)
+	_, err = w.Service.Lineage(t.Context(), foreign, j.ID.String())
+	storetest.RequireProblem(t, job.CodeJobNotFound, err)
+	_, err = w.Service.LineagePage(t.Context(), foreign, j.ID.String(), job.PageRequest{Limit: 10})
+	storetest.RequireProblem(t, job.CodeJobNotFound, err)
+	page, err := w.Service.List(t.Context(), foreign, job.Filter{}, job.PageRequest{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Jobs)
-	require.Equal(t, before, w.row(j.ID))
+	require.Equal(t, before, w.Row(j.ID))
 }
 
 func TestCancellingRunningJobInvalidatesItsLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j, lease := w.running()
-	accepted, err := w.cancel(j, "k")
+	j, lease := w.RunningJob()
+	accepted, err := w.Cancel(j, "k")
 	require.NoError(t, err)
 	require.Equal(t, 1, accepted.Job.AttemptCount)
-	require.ErrorIs(t, w.store.Execute(t.Context(), lease), worker.ErrStale)
-	require.ErrorIs(t, w.store.Retry(t.Context(), lease, 0), worker.ErrStale)
-	require.ErrorIs(t, w.store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
-	require.Equal(t, accepted.Job, w.get(j.ID))
-	w.requireNoEffects(j.ID)
+	require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+	require.Equal(t, accepted.Job, w.Get(j.ID))
+	w.RequireNoEffects(j.ID)
 }
 
 func TestTerminalJobsRefuseCancellationUnchanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for code, j := range map[job.Code]job.Job{
-		job.CodeAlreadySucceeded: w.succeeded(),
-		job.CodeAlreadyFailed:    w.failed(),
+		job.CodeAlreadySucceeded: w.SucceededJob(),
+		job.CodeAlreadyFailed:    w.FailedJob(),
 	} {
-		before := w.row(j.ID)
-		_, err := w.cancel(j, "k")
-		require.Equal(t, j, *requireProblem(t, code, err).Job)
-		require.Equal(t, before, w.row(j.ID))
+		before := w.Row(j.ID)
+		_, err := w.Cancel(j, "k")
+		require.Equal(t, j, *storetest.RequireProblem(t, code, err).Job)
+		require.Equal(t, before, w.Row(j.ID))
 	}
 }
 
 func TestCancellationIsCountedExactlyOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
+	j := w.Submit()
 	for range 3 {
-		_, err := w.cancel(j, "k")
+		_, err := w.Cancel(j, "k")
 		require.NoError(t, err)
 	}
-	_, err := w.cancel(j, "another key")
+	_, err := w.Cancel(j, "another key")
 	require.Error(t, err)
-	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, w.counter.ended)
-	require.Equal(t, map[job.Operation]int{job.OperationCancel: 2}, w.counter.replayed)
+	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, w.Counter.Ended)
+	require.Equal(t, map[job.Operation]int{job.OperationCancel: 2}, w.Counter.Replayed)
 }
 
 func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j, expired := w.running()
-	w.expire(j.ID)
-	superseding := w.claim()
-	accepted, err := w.cancel(j, "k")
+	j, expired := w.RunningJob()
+	w.Expire(j.ID)
+	superseding := w.Claim()
+	accepted, err := w.Cancel(j, "k")
 	require.NoError(t, err)
 	for _, lease := range []worker.Lease{expired, superseding} {
-		require.ErrorIs(t, w.store.Execute(t.Context(), lease), worker.ErrStale)
-		require.ErrorIs(t, w.store.Retry(t.Context(), lease, 0), worker.ErrStale)
-		require.ErrorIs(t, w.store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
+		require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
+		require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
 	}
-	require.Equal(t, accepted.Job, w.get(j.ID))
-	w.requireNoEffects(j.ID)
+	require.Equal(t, accepted.Job, w.Get(j.ID))
+	w.RequireNoEffects(j.ID)
 }
 
 func TestCancellationNeedsKeyAndKnownJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.service.Cancel(t.Context(), w.owner, w.submit().ID.String(), job.Key{})
-	requireProblem(t, job.CodeCancellationKeyRequired, err)
+	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{})
+	storetest.RequireProblem(t, job.CodeCancellationKeyRequired, err)
 	for _, id := range []string{"", "nonsense", "00000000-0000-0000-0000-000000000000", "01A22814-33A5-7660-9B1F-5F3180BB6374"} {
-		_, err = w.service.Cancel(t.Context(), w.owner, id, key(t, "k"))
-		requireProblem(t, job.CodeJobNotFound, err)
+		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"))
+		storetest.RequireProblem(t, job.CodeJobNotFound, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,57 +13,26 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"fencepost/internal/batch"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 	"fencepost/internal/worker"
 )
 
-// leasedPayloadSQL reads the payload of a job under its exact live lease. It takes no lock: a cancellation must not wait
-// for the execution.
-const leasedPayloadSQL = `
-SELECT request_payload
-FROM etl_job_records
-WHERE principal_scope_hash = $1 AND job_record_id = $2
-	AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()`
-
-// succeedJob is all that makes a job SUCCEEDED, but for the condition that is to follow: the exact live lease.
-const succeedJob = `
-	UPDATE etl_job_records
-	SET job_status = 'SUCCEEDED',
-		request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-		updated_at = clock_timestamp()`
-
-// succeedSQL is the fence and the ledger row. The fence matches only under the exact live lease. Where it does not, the ledger row
-// has no digest, which its column refuses: whatever took the lease away makes the whole transaction roll back.
-const succeedSQL = `
-WITH fence AS (` + succeedJob + ` WHERE principal_scope_hash = $1 AND job_record_id = $2
-		AND job_status = 'RUNNING' AND lease_claim_id = $3 AND lease_expires_at > clock_timestamp()
-	RETURNING request_digest, record_count
+var (
+	leasedPayloadSQL = statements.Named("leased payload")
+	executeSQL       = statements.Named("execute")
+	succeedSQL       = statements.Named("succeed")
+	beginSQL         = statements.Named("begin")
+	commitSQL        = statements.Named("commit")
+	rollbackSQL      = statements.Named("rollback")
 )
-INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
-VALUES ($1, $2, (SELECT request_digest FROM fence), (SELECT record_count FROM fence))`
 
-// gatheredExecutionSQL is the built-in load and succeedSQL for many leases; it tells by their places which ones won. Load and ledger get
-// the jobs that the fence matched, and no others. It passes over a job that another transaction holds, because waiting for it would
-// keep the other executions waiting.
-const gatheredExecutionSQL = `
-WITH free AS MATERIALIZED (
-	SELECT owner, id, claim_id, records, place
-	FROM unnest((SELECT $1::bytea[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::jsonb[]))
-		WITH ORDINALITY AS leased (owner, id, claim_id, records, place)
-	JOIN etl_job_records ON principal_scope_hash = owner AND job_record_id = id
-	FOR NO KEY UPDATE OF etl_job_records SKIP LOCKED
-), job AS (` + succeedJob + ` FROM free WHERE principal_scope_hash = owner AND job_record_id = id
-		AND job_status = 'RUNNING' AND lease_claim_id = claim_id AND lease_expires_at > clock_timestamp()
-	RETURNING owner, id, request_digest, record_count, records, place
-), loaded AS (` + loadRecords + `
-), ledger AS (
-	INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
-	SELECT owner, id, request_digest, record_count FROM job
-)
-SELECT place FROM job`
-
-// What succeedSQL breaks when its fence has no row, and when the ledger has the job already.
+// What "succeed" breaks when its fence has no row, and when the ledger has the job already.
 const (
+	codeNotNullViolation = "23502"
+
 	ledgerTable = "etl_idempotency_records"
 	ledgerKey   = "etl_idempotency_records_primary_key"
 )
@@ -73,36 +41,51 @@ const (
 var errIntegrity = errors.New("payload or ledger does not match the job")
 
 // Execute implements worker.Queue. The built-in load shares its statement with those that come at the same time, unless its payload is
-// long, or it is in a trace, which is to show statements of its own. One that did not win there, for whatever reason, goes alone.
+// long. One that did not win there, for whatever reason, goes alone.
 func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	payload, err := s.leasedPayload(ctx, l)
 	if err != nil {
 		return loadError(err)
 	}
-	if s.config.Load.builtin && l.Payload != nil && !recording(ctx) {
-		if won, _ := s.executions.do(ctx, l); len(won) > 0 {
+	if s.config.Load.builtin && l.Payload != nil {
+		if won, _ := s.executions.Do(ctx, l); len(won) > 0 {
 			return nil
 		}
 	}
 	return s.executeAlone(ctx, l, payload)
 }
 
-// gatheredExecution carries out the executions whose leases are alive and whose jobs are free.
-func (s *Store) gatheredExecution(ctx context.Context, leases []worker.Lease) ([]placed[worker.Lease], error) {
+// shareExecution carries out the executions whose leases are alive and whose jobs are free.
+func (s *Store) shareExecution(ctx context.Context, leases []worker.Lease) (won []batch.Placed[worker.Lease], err error) {
+	args := leaseColumns(leases)
+	var places []int
+	err = s.db.Try(ctx, "execute", func(ctx context.Context) error {
+		return s.write(ctx, db.Rows(executeSQL, args, &places, pgx.RowTo[int]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range places {
+		l := leases[place-1]
+		s.notices.PublishLease(l, job.StatusSucceeded)
+		won = append(won, batch.Placed[worker.Lease]{Result: l, Place: place})
+	}
+	return won, nil
+}
+
+// leaseColumns turns leases into arrays, one for each column.
+func leaseColumns(leases []worker.Lease) statements.Args {
 	owners, ids := make([][]byte, len(leases)), make([]uuid.UUID, len(leases))
 	claimIDs, records := make([]uuid.UUID, len(leases)), make([]json.RawMessage, len(leases))
 	for i, l := range leases {
 		owners[i], ids[i], claimIDs[i], records[i] = l.Owner[:], l.JobID, l.ClaimID, l.Payload
 	}
-	st := statement{gatheredExecutionSQL, []any{owners, ids, claimIDs, records}}
-	places, err := queryUnder(ctx, s, "execute", pgx.RowTo[int], s.setLockTimeout(), st)
-	var won []placed[worker.Lease]
-	for _, place := range places {
-		l := leases[place-1]
-		s.notices.publishLease(l, job.StatusSucceeded)
-		won = append(won, placed[worker.Lease]{l, place})
-	}
-	return won, err
+	return statements.Args{"owners": owners, "ids": ids, "claim_ids": claimIDs, "records": records}
+}
+
+// leaseArgs name one lease.
+func leaseArgs(l worker.Lease) statements.Args {
+	return statements.Args{"owner": l.Owner[:], "id": l.JobID, "claim_id": l.ClaimID}
 }
 
 // executeAlone carries out one execution. Load, fence and ledger row are one transaction and one round trip, in which nothing locks
@@ -111,7 +94,7 @@ func (s *Store) executeAlone(ctx context.Context, l worker.Lease, payload []byte
 	if err := s.transact(ctx, s.execution(ctx, l, payload)); err != nil {
 		return loadError(err)
 	}
-	s.notices.publishLease(l, job.StatusSucceeded)
+	s.notices.PublishLease(l, job.StatusSucceeded)
 	return nil
 }
 
@@ -119,7 +102,7 @@ func (s *Store) executeAlone(ctx context.Context, l worker.Lease, payload []byte
 func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, error) {
 	payload := l.Payload
 	if payload == nil {
-		err := s.pool.QueryRow(ctx, leasedPayloadSQL, l.Owner[:], l.JobID, l.ClaimID).Scan(&payload)
+		err := s.db.Send(ctx, db.Row(leasedPayloadSQL, leaseArgs(l), func(row pgx.Row) error { return row.Scan(&payload) }))
 		if err != nil {
 			return nil, err
 		}
@@ -132,25 +115,20 @@ func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, erro
 
 // execution is the whole transaction. Its COMMIT is sent without having seen that the statements before it succeeded: after
 // one that failed, PostgreSQL passes over the rest. BEGIN is there for loads that would otherwise commit by themselves.
-func (s *Store) execution(ctx context.Context, l worker.Lease, payload []byte) *pgx.Batch {
-	batch := &pgx.Batch{}
-	batch.Queue("begin")
+func (s *Store) execution(ctx context.Context, l worker.Lease, payload []byte) []db.Query {
+	steps := []db.Query{db.Exec(beginSQL, nil)}
 	if deadline, bounded := ctx.Deadline(); bounded {
-		queue(batch, setting("statement_timeout", max(time.Until(deadline), time.Millisecond)))
+		steps = append(steps, db.SetDuration("statement_timeout", max(time.Until(deadline), time.Millisecond)))
 	}
-	batch.Queue(s.config.Load.sql, s.config.Load.args(l, payload))
-	queue(batch, s.setLockTimeout(), statement{succeedSQL, []any{l.Owner[:], l.JobID, l.ClaimID}})
-	batch.Queue("commit")
-	return batch
+	return append(steps, s.config.Load.query(l, payload), s.lockTimeout(), db.Exec(succeedSQL, leaseArgs(l)), db.Exec(commitSQL, nil))
 }
 
-// transact sends a batch that is a transaction, and ends that when the batch did not.
-func (s *Store) transact(ctx context.Context, batch *pgx.Batch) error {
+// transact sends steps that are a transaction, and ends that when they did not.
+func (s *Store) transact(ctx context.Context, steps []db.Query) error {
 	return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		err := conn.SendBatch(ctx, batch).Close()
+		err := db.Send(ctx, conn, steps...)
 		if conn.Conn().PgConn().TxStatus() == 'E' {
-			_, rollbackErr := conn.Exec(ctx, "rollback")
-			err = errors.Join(err, rollbackErr)
+			err = errors.Join(err, db.Send(ctx, conn, db.Exec(rollbackSQL, nil)))
 		}
 		return err
 	})
@@ -164,17 +142,11 @@ func loadError(err error) error {
 		return worker.ErrStale
 	case errors.Is(err, errIntegrity), fromServer && pgErr.ConstraintName == ledgerKey:
 		return worker.NewLoadError(job.FailureIntegrity, false, err)
-	case fromServer && !transientCode(pgErr.Code):
+	case fromServer && !db.Transient(pgErr.Code):
 		return worker.NewLoadError(job.FailureTarget, false, err)
-	case fromServer, connectionLost(err), errors.Is(err, context.Canceled):
+	case fromServer, db.ConnectionLost(err), errors.Is(err, context.Canceled):
 		return worker.NewLoadError(job.FailureTargetUnavailable, true, err)
 	default:
 		return worker.NewLoadError(job.FailureInternal, false, fmt.Errorf("execute: %w", err))
 	}
-}
-
-// transientCode reports whether a load that met this SQLSTATE may succeed when it is tried again.
-func transientCode(code string) bool {
-	transient := []string{codeSerializationFailure, codeDeadlockDetected, codeLockNotAvailable, codeQueryCanceled}
-	return slices.Contains(transient, code) || unavailableCode(code)
 }

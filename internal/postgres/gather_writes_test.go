@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"context"
@@ -9,185 +9,180 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/internal/batch"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
 
 // gather makes calls in the background, of which all but the first share a statement: they come while that of the first waits for the
 // table, which is locked until all are there.
-func gather[C, P, R any](w *world, g *gatherer[C, P], calls ...func() (R, error)) []<-chan result[R] {
+func gather[R any](w *world, waiting func() int, calls ...func() (R, error)) []<-chan storetest.Result[R] {
 	w.Helper()
 	unlock := w.lockTable()
-	results := []<-chan result[R]{async(calls[0])}
-	w.waitForLock()
+	results := []<-chan storetest.Result[R]{storetest.Async(calls[0])}
+	w.WaitForLock()
 	for i, call := range calls[1:] {
-		results = append(results, async(call))
-		w.waitForCalls(g.count, i+1)
+		results = append(results, storetest.Async(call))
+		w.waitForCalls(waiting, i+1)
 	}
 	unlock()
 	return results
 }
 
-// count is the number of calls that wait for a statement.
-func (g *gatherer[C, R]) count() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.waiting)
-}
-
 func (w *world) waitForCalls(count func() int, n int) {
 	w.Helper()
-	require.Eventually(w, func() bool { return count() == n }, patience, time.Millisecond)
+	require.Eventually(w, func() bool { return count() == n }, storetest.Patience, time.Millisecond)
 }
 
 func (w *world) cancelLater(j job.Job, keyText string) func() (job.Accepted, error) {
-	return func() (job.Accepted, error) { return w.cancel(j, keyText) }
+	return func() (job.Accepted, error) { return w.Cancel(j, keyText) }
 }
 
 func (w *world) submitLater(keyText string, payload []byte) func() (job.Accepted, error) {
 	return func() (job.Accepted, error) {
-		return w.service.Submit(w.Context(), w.owner, key(w, keyText), payload)
+		return w.Service.Submit(w.Context(), w.Owner, storetest.Key(w, keyText), payload)
 	}
 }
 
 func TestCancellationsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	succeeded := w.succeeded()
-	running, lease := w.running()
-	pending, contested := w.submit(), w.submit()
+	succeeded := w.SucceededJob()
+	running, lease := w.RunningJob()
+	pending, contested := w.Submit(), w.Submit()
 	foreign := func() (job.Accepted, error) {
-		return w.service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), key(t, "k"))
+		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"))
 	}
-	results := gather(w, w.store.cancellations, w.cancelLater(w.submit(), "k"),
+	results := gather(w, w.Store.WaitingCancellations, w.cancelLater(w.Submit(), "k"),
 		foreign, w.cancelLater(pending, "k"), w.cancelLater(running, "k"), w.cancelLater(contested, "k"),
 		w.cancelLater(contested, "another key"), w.cancelLater(job.Job{ID: uuid.Max}, "k"), w.cancelLater(succeeded, "k"))
-	require.NoError(t, (<-results[0]).err)
-	requireProblem(t, job.CodeJobNotFound, (<-results[1]).err)
+	require.NoError(t, (<-results[0]).Err)
+	storetest.RequireProblem(t, job.CodeJobNotFound, (<-results[1]).Err)
 	for i, j := range map[int]job.Job{2: pending, 3: running} {
 		accepted := <-results[i]
-		require.NoError(t, accepted.err)
-		require.Equal(t, job.Accepted{Job: w.get(j.ID)}, accepted.value)
-		require.Equal(t, job.StatusCancelled, accepted.value.Job.Status)
+		require.NoError(t, accepted.Err)
+		require.Equal(t, job.Accepted{Job: w.Get(j.ID)}, accepted.Value)
+		require.Equal(t, job.StatusCancelled, accepted.Value.Job.Status)
 	}
-	first, second := (<-results[4]).err, (<-results[5]).err
+	first, second := (<-results[4]).Err, (<-results[5]).Err
 	if first != nil {
 		first, second = second, first
 	}
 	require.NoError(t, first)
-	requireProblem(t, job.CodeCancellationKeyReused, second)
-	requireProblem(t, job.CodeJobNotFound, (<-results[6]).err)
-	requireProblem(t, job.CodeAlreadySucceeded, (<-results[7]).err)
-	require.Equal(t, map[job.Status]int{job.StatusCancelled: 4}, w.counter.ended)
-	require.ErrorIs(t, w.store.Execute(t.Context(), lease), worker.ErrStale)
+	storetest.RequireProblem(t, job.CodeCancellationKeyReused, second)
+	storetest.RequireProblem(t, job.CodeJobNotFound, (<-results[6]).Err)
+	storetest.RequireProblem(t, job.CodeAlreadySucceeded, (<-results[7]).Err)
+	require.Equal(t, map[job.Status]int{job.StatusCancelled: 4}, w.Counter.Ended)
+	require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
 
-	again, err := w.cancel(pending, "k") // the key of each went to its own job
+	again, err := w.Cancel(pending, "k") // the key of each went to its own job
 	require.NoError(t, err)
 	require.True(t, again.Replayed)
-	w.requireNoEffects(running.ID)
+	w.RequireNoEffects(running.ID)
 }
 
 func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	locked, free := w.submit(), w.submit()
-	holder := w.begin()
+	locked, free := w.Submit(), w.Submit()
+	holder := w.Begin()
 	_, err := holder.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR UPDATE", locked.ID)
 	require.NoError(t, err)
-	waiting := async(w.cancelLater(locked, "k"))
-	w.waitForLock() // alone, for the row
+	waiting := storetest.Async(w.cancelLater(locked, "k"))
+	w.WaitForLock() // alone, for the row
 
-	jobs, err := w.store.gatheredCancel(t.Context(), []cancellation{
-		{jobKey{w.owner, locked.ID}, job.Hash{1}}, {jobKey{w.owner, free.ID}, job.Hash{2}},
+	jobs, err := postgres.ShareCancellation(w.Store, t.Context(), []postgres.Cancellation{
+		postgres.NewCancellation(w.Owner, locked.ID, job.Hash{1}), postgres.NewCancellation(w.Owner, free.ID, job.Hash{2}),
 	})
 	require.NoError(t, err)
-	require.Equal(t, []placed[job.Job]{{w.get(free.ID), 2}}, jobs)
-	require.Equal(t, job.StatusCancelled, w.get(free.ID).Status)
+	require.Equal(t, []batch.Placed[job.Job]{{Result: w.Get(free.ID), Place: 2}}, jobs)
+	require.Equal(t, job.StatusCancelled, w.Get(free.ID).Status)
 
 	require.NoError(t, holder.Rollback(t.Context()))
 	accepted := <-waiting
-	require.NoError(t, accepted.err)
-	require.Equal(t, w.get(locked.ID), accepted.value.Job)
+	require.NoError(t, accepted.Err)
+	require.Equal(t, w.Get(locked.ID), accepted.Value.Job)
 }
 
 func TestCancellationThatIsGivenUpHappensAndIsNoticed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	notices := w.listen()
-	j := w.submit()
-	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
+	notices := w.Listen()
+	j := w.Submit()
+	w.RequireNotices(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 	unlock := w.lockTable()
 	leaving, leave := context.WithCancel(t.Context())
-	call := async(func() (job.CancelResult, error) { return w.store.Cancel(leaving, w.owner, j.ID, job.Hash{1}) })
-	w.waitForLock()
+	call := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, j.ID, job.Hash{1}) })
+	w.WaitForLock()
 	leave()
-	require.ErrorIs(t, (<-call).err, context.Canceled)
+	require.ErrorIs(t, (<-call).Err, context.Canceled)
 	unlock()
-	w.requireNotice(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusCancelled})
-	require.Equal(t, job.StatusCancelled, w.get(j.ID).Status)
+	w.RequireNotices(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusCancelled})
+	require.Equal(t, job.StatusCancelled, w.Get(j.ID).Status)
 }
 
 func TestCancellationThatIsGivenUpBeforeItIsSentNeverHappens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	blocking, given, next := w.submit(), w.submit(), w.submit()
+	blocking, given, next := w.Submit(), w.Submit(), w.Submit()
 	unlock := w.lockTable()
-	results := []<-chan result[job.Accepted]{async(w.cancelLater(blocking, "k"))}
-	w.waitForLock()
+	results := []<-chan storetest.Result[job.Accepted]{storetest.Async(w.cancelLater(blocking, "k"))}
+	w.WaitForLock()
 	leaving, leave := context.WithCancel(t.Context())
-	waiting := async(func() (job.CancelResult, error) { return w.store.Cancel(leaving, w.owner, given.ID, job.Hash{1}) })
-	w.waitForCalls(w.store.cancellations.count, 1)
+	waiting := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, given.ID, job.Hash{1}) })
+	w.waitForCalls(w.Store.WaitingCancellations, 1)
 	leave()
-	require.ErrorIs(t, (<-waiting).err, context.Canceled)
-	results = append(results, async(w.cancelLater(next, "k")))
-	w.waitForCalls(w.store.cancellations.count, 1)
+	require.ErrorIs(t, (<-waiting).Err, context.Canceled)
+	results = append(results, storetest.Async(w.cancelLater(next, "k")))
+	w.waitForCalls(w.Store.WaitingCancellations, 1)
 	unlock()
-	require.NoError(t, (<-results[0]).err)
-	require.NoError(t, (<-results[1]).err)
-	require.Equal(t, given, w.get(given.ID))
+	require.NoError(t, (<-results[0]).Err)
+	require.NoError(t, (<-results[1]).Err)
+	require.Equal(t, given, w.Get(given.ID))
 }
 
 func TestSubmissionsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	calls := []func() (job.Accepted, error){w.submitLater("first", batch)}
-	for i := range gatheredAtOnce { // so that there are two further statements
-		calls = append(calls, w.submitLater(strconv.Itoa(i), batch), w.submitLater(strconv.Itoa(i), batch))
+	calls := []func() (job.Accepted, error){w.submitLater("first", storetest.Batch)}
+	for i := range batch.Most { // so that there are two further statements
+		calls = append(calls, w.submitLater(strconv.Itoa(i), storetest.Batch), w.submitLater(strconv.Itoa(i), storetest.Batch))
 	}
-	calls = append(calls, w.submitLater("first", batch), w.submitLater("first", []byte(`[]`)))
-	results := gather(w, w.store.submissions, calls...)
+	calls = append(calls, w.submitLater("first", storetest.Batch), w.submitLater("first", []byte(`[]`)))
+	results := gather(w, w.Store.WaitingSubmissions, calls...)
 	first := <-results[0]
-	require.Equal(t, result[job.Accepted]{value: job.Accepted{Job: w.get(first.value.Job.ID)}}, first)
-	for i := range gatheredAtOnce {
+	require.Equal(t, storetest.Result[job.Accepted]{Value: job.Accepted{Job: w.Get(first.Value.Job.ID)}}, first)
+	for i := range batch.Most {
 		one, other := <-results[2*i+1], <-results[2*i+2]
-		require.NoError(t, one.err)
-		require.NoError(t, other.err)
-		require.Equal(t, one.value.Job, other.value.Job)
-		require.NotEqual(t, one.value.Replayed, other.value.Replayed)
+		require.NoError(t, one.Err)
+		require.NoError(t, other.Err)
+		require.Equal(t, one.Value.Job, other.Value.Job)
+		require.NotEqual(t, one.Value.Replayed, other.Value.Replayed)
 	}
 	again := <-results[len(results)-2]
-	require.Equal(t, result[job.Accepted]{value: job.Accepted{Job: first.value.Job, Replayed: true}}, again)
-	requireProblem(t, job.CodeSubmissionKeyReused, (<-results[len(results)-1]).err)
-	require.Equal(t, map[int]int{0: gatheredAtOnce + 1}, w.counter.created)
-	require.Equal(t, gatheredAtOnce+1, w.count("etl_job_records WHERE request_payload = $1 AND request_digest = sha256($1)", batch))
+	require.Equal(t, storetest.Result[job.Accepted]{Value: job.Accepted{Job: first.Value.Job, Replayed: true}}, again)
+	storetest.RequireProblem(t, job.CodeSubmissionKeyReused, (<-results[len(results)-1]).Err)
+	require.Equal(t, map[int]int{0: batch.Most + 1}, w.Counter.Created)
+	require.Equal(t, batch.Most+1, w.Count("etl_job_records WHERE request_payload = $1 AND request_digest = sha256($1)", storetest.Batch))
 }
 
 func TestBusyKeyFailsNoOtherSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withLockTimeout(time.Second))
-	n := w.newJob("busy", batch)
-	holder := w.begin()
-	_, err := holder.Exec(t.Context(), submitSQL, n.Owner[:], n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, n.Payload.RecordCount)
-	require.NoError(t, err)
+	w := newWorld(t, storetest.WithLockTimeout(time.Second))
+	n := w.NewJob("busy", storetest.Batch)
+	holder := w.Begin()
+	w.Send(holder, "submit", storetest.SubmitArgs(n))
 
-	busy := []<-chan result[job.Accepted]{async(w.submitLater("busy", batch))}
-	w.waitForLock()
-	busy = append(busy, async(w.submitLater("busy", batch)))
-	free := async(w.submitLater("free", batch))
-	w.waitForCalls(w.store.submissions.count, 2) // and they will share the next statement
-	require.NoError(t, (<-free).err)
+	busy := []<-chan storetest.Result[job.Accepted]{storetest.Async(w.submitLater("busy", storetest.Batch))}
+	w.WaitForLock()
+	busy = append(busy, storetest.Async(w.submitLater("busy", storetest.Batch)))
+	free := storetest.Async(w.submitLater("free", storetest.Batch))
+	w.waitForCalls(w.Store.WaitingSubmissions, 2) // and they will share the next statement
+	require.NoError(t, (<-free).Err)
 	for _, b := range busy {
-		requireProblem(t, job.CodeSubmissionInProgress, (<-b).err)
+		storetest.RequireProblem(t, job.CodeSubmissionInProgress, (<-b).Err)
 	}
 	require.NoError(t, holder.Rollback(t.Context()))
 }

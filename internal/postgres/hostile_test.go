@@ -1,13 +1,13 @@
-package postgres
+package postgres_test
 
 import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
 )
 
 // These tests go around the service: plain SQL by a writer with full rights to the rows. SQLSTATE 23001 is a trigger's
@@ -16,8 +16,8 @@ import (
 func TestPlainSQLCannotChangeTerminalJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, j := range []job.Job{w.succeeded(), w.failed(), w.cancelled()} {
-		before := w.row(j.ID)
+	for _, j := range []job.Job{w.SucceededJob(), w.FailedJob(), w.CancelledJob()} {
+		before := w.Row(j.ID)
 		for _, set := range []string{
 			"job_status = 'PENDING', request_payload = '[]', failure_code = NULL, cancellation_key_hash = NULL, cancellation_code = NULL, job_cancelled_at = NULL",
 			"job_status = job_status",
@@ -28,22 +28,22 @@ func TestPlainSQLCannotChangeTerminalJob(t *testing.T) {
 			"submission_key_hash = sha256('other')",
 			"next_attempt_at = clock_timestamp()",
 		} {
-			requireSQLState(t, "23001", w.exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", j.ID))
+			storetest.RequireSQLState(t, "23001", w.Exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", j.ID))
 		}
-		require.Equal(t, before, w.row(j.ID))
+		require.Equal(t, before, w.Row(j.ID))
 	}
 }
 
 func TestPlainSQLCannotChangeWhatIdentifiesJobInAnyState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	replay, err := w.replay(w.failed(), "k")
+	replay, err := w.Replay(w.FailedJob(), "k")
 	require.NoError(t, err)
-	running := w.claim()
+	running := w.Claim()
 	require.Equal(t, replay.Job.ID, running.JobID)
-	pending := w.submit()
+	pending := w.Submit()
 	for _, id := range []uuid.UUID{pending.ID, running.JobID} {
-		before := w.row(id)
+		before := w.Row(id)
 		for _, set := range []string{
 			"principal_scope_hash = sha256('owner')",
 			"job_record_id = gen_random_uuid()",
@@ -55,11 +55,11 @@ func TestPlainSQLCannotChangeWhatIdentifiesJobInAnyState(t *testing.T) {
 			"attempt_count = -1",
 			"attempt_count = attempt_count - 1",
 		} {
-			requireSQLState(t, "23001", w.exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", id))
+			storetest.RequireSQLState(t, "23001", w.Exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", id))
 		}
-		require.Equal(t, before, w.row(id))
+		require.Equal(t, before, w.Row(id))
 	}
-	requireSQLState(t, "23001", w.exec(`UPDATE etl_job_records SET replay_source_job_record_id = NULL,
+	storetest.RequireSQLState(t, "23001", w.Exec(`UPDATE etl_job_records SET replay_source_job_record_id = NULL,
 		replay_root_job_record_id = NULL, replay_generation_count = NULL WHERE job_record_id = $1`, running.JobID))
 }
 
@@ -68,7 +68,7 @@ func TestPlainSQLCannotMakeStateWithTheWrongFields(t *testing.T) {
 	w := newWorld(t)
 	lease, cancelled := "lease_claim_id = gen_random_uuid(), lease_owner_id = gen_random_uuid(), lease_expires_at = clock_timestamp()",
 		"cancellation_key_hash = sha256('k'), cancellation_code = 'etl_x', job_cancelled_at = clock_timestamp()"
-	pending := w.submit()
+	pending := w.Submit()
 	for _, set := range []string{
 		"job_status = 'DONE'",
 		"job_status = 'pending'",
@@ -88,16 +88,16 @@ func TestPlainSQLCannotMakeStateWithTheWrongFields(t *testing.T) {
 		"job_status = 'CANCELLED', request_payload = NULL, failure_code = 'etl_target_failure', " + cancelled,
 		cancelled,
 	} {
-		requireSQLState(t, "23514", w.exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", pending.ID))
+		storetest.RequireSQLState(t, "23514", w.Exec("UPDATE etl_job_records SET "+set+" WHERE job_record_id = $1", pending.ID))
 	}
-	requireSQLState(t, "23001", w.exec("UPDATE etl_job_records SET job_status = 'SUCCEEDED', request_payload = NULL WHERE job_record_id = $1", pending.ID))
+	storetest.RequireSQLState(t, "23001", w.Exec("UPDATE etl_job_records SET job_status = 'SUCCEEDED', request_payload = NULL WHERE job_record_id = $1", pending.ID))
 }
 
 func TestPlainSQLCannotInsertMalformedJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	insert := func(columns, values string) error {
-		return w.exec(`INSERT INTO etl_job_records (principal_scope_hash, submission_key_hash, request_digest, record_count, ` + columns + `)
+		return w.Exec(`INSERT INTO etl_job_records (principal_scope_hash, submission_key_hash, request_digest, record_count, ` + columns + `)
 			VALUES (sha256('owner'), sha256('` + uuid.NewString() + `'), sha256('[]'), 0, ` + values + `)`)
 	}
 	require.NoError(t, insert("job_record_id, request_payload", "gen_random_uuid(), '[]'"))
@@ -112,14 +112,14 @@ func TestPlainSQLCannotInsertMalformedJob(t *testing.T) {
 		"job_record_id, request_payload, lease_expires_at":           "gen_random_uuid(), '[]', clock_timestamp()",
 		"job_record_id, request_payload, job_status, lease_claim_id": "gen_random_uuid(), '[]', 'RUNNING', gen_random_uuid()",
 	} {
-		requireSQLState(t, "23514", insert(columns, values))
+		storetest.RequireSQLState(t, "23514", insert(columns, values))
 	}
 	for _, column := range []string{"principal_scope_hash", "submission_key_hash", "request_digest"} {
 		columns := map[string]string{
 			"principal_scope_hash": "sha256('o')", "submission_key_hash": "sha256('k')", "request_digest": "sha256('d')",
 		}
 		columns[column] = "'short'"
-		requireSQLState(t, "23514", w.exec(`INSERT INTO etl_job_records
+		storetest.RequireSQLState(t, "23514", w.Exec(`INSERT INTO etl_job_records
 			(principal_scope_hash, submission_key_hash, request_digest, record_count, job_record_id, request_payload) VALUES (`+
 			columns["principal_scope_hash"]+","+columns["submission_key_hash"]+","+columns["request_digest"]+", 0, gen_random_uuid(), '[]')"))
 	}
@@ -128,30 +128,30 @@ func TestPlainSQLCannotInsertMalformedJob(t *testing.T) {
 // insertReplay inserts a replay row by hand; each field can be falsified.
 func (w *world) insertReplay(change func(columns map[string]any)) error {
 	columns := map[string]any{
-		"owner": w.owner[:], "source": nil, "root": nil, "generation": 1, "digest": nil,
-		"status": "PENDING", "attempts": 0, "payload": batch, "failure": nil, "id": uuid.New(),
+		"owner": w.Owner[:], "source": nil, "root": nil, "generation": 1, "digest": nil,
+		"status": "PENDING", "attempts": 0, "payload": storetest.Batch, "failure": nil, "id": uuid.New(),
 	}
 	change(columns)
-	return w.exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest,
+	return w.Exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest,
 			request_payload, record_count, job_status, attempt_count, failure_code,
 			replay_source_job_record_id, replay_root_job_record_id, replay_generation_count)
 		VALUES ($1, $2, sha256($3), coalesce($4, sha256($5)), $6, 2, $7, $8, $9, $10, $11, $12)`,
-		columns["owner"], columns["id"], []byte(uuid.NewString()), columns["digest"], batch, columns["payload"],
+		columns["owner"], columns["id"], []byte(uuid.NewString()), columns["digest"], storetest.Batch, columns["payload"],
 		columns["status"], columns["attempts"], columns["failure"], columns["source"], columns["root"], columns["generation"])
 }
 
 func TestPlainSQLCannotInsertFalseLineage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	succeeded := w.succeeded()
-	root := w.failed()
-	first, err := w.replay(root, "first")
+	succeeded := w.SucceededJob()
+	root := w.FailedJob()
+	first, err := w.Replay(root, "first")
 	require.NoError(t, err)
-	_, err = w.cancel(first.Job, "k")
+	_, err = w.Cancel(first.Job, "k")
 	require.NoError(t, err)
-	other := w.cancelled()
-	pending := w.submit()
-	require.Equal(t, 5, w.count("etl_job_records"))
+	other := w.CancelledJob()
+	pending := w.Submit()
+	require.Equal(t, 5, w.Count("etl_job_records"))
 	of := func(source, root uuid.UUID, generation int) func(map[string]any) {
 		return func(c map[string]any) { c["source"], c["root"], c["generation"] = source, root, generation }
 	}
@@ -175,8 +175,8 @@ func TestPlainSQLCannotInsertFalseLineage(t *testing.T) {
 		"itself as source":        with(of(itself, root.ID, 1), "id", itself),
 		"terminal from the start": func(c map[string]any) { honest(c); c["status"], c["payload"], c["failure"] = "FAILED", nil, "etl_x" },
 	} {
-		requireSQLState(t, "23001", w.insertReplay(lie))
-		require.Equal(t, 5, w.count("etl_job_records"), name)
+		storetest.RequireSQLState(t, "23001", w.insertReplay(lie))
+		require.Equal(t, 5, w.Count("etl_job_records"), name)
 	}
 	require.NoError(t, w.insertReplay(honest))
 	require.NoError(t, w.insertReplay(of(first.Job.ID, root.ID, 2)))
@@ -186,8 +186,8 @@ func TestPlainSQLCannotInsertReplayWithImpossibleFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	// The trigger would refuse these first; the checks stand on their own, for a writer who switches triggers off.
-	w.mustExec("ALTER TABLE etl_job_records DISABLE TRIGGER etl_job_records_replay_lineage_is_true")
-	root := w.failed()
+	w.MustExec("ALTER TABLE etl_job_records DISABLE TRIGGER etl_job_records_replay_lineage_is_true")
+	root := w.FailedJob()
 	itself := uuid.New()
 	for _, lie := range []func(map[string]any){
 		func(c map[string]any) { c["source"] = root.ID },
@@ -197,52 +197,42 @@ func TestPlainSQLCannotInsertReplayWithImpossibleFields(t *testing.T) {
 		func(c map[string]any) { c["id"], c["source"], c["root"] = itself, itself, root.ID },
 		func(c map[string]any) { c["id"], c["source"], c["root"] = itself, root.ID, itself },
 	} {
-		requireSQLState(t, "23514", w.insertReplay(lie))
+		storetest.RequireSQLState(t, "23514", w.insertReplay(lie))
 	}
 	for _, lie := range []func(map[string]any){
 		func(c map[string]any) { c["source"], c["root"] = uuid.New(), root.ID },
 		func(c map[string]any) { c["source"], c["root"] = root.ID, uuid.New() },
 		func(c map[string]any) { c["source"], c["root"], c["owner"] = root.ID, root.ID, make([]byte, 32) },
 	} {
-		requireSQLState(t, "23503", w.insertReplay(lie))
+		storetest.RequireSQLState(t, "23503", w.insertReplay(lie))
 	}
 }
 
 func TestPlainSQLCannotDeleteJobUnderDescendantOrLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	succeeded := w.succeeded()
-	root := w.failed()
-	first, err := w.replay(root, "first")
+	succeeded := w.SucceededJob()
+	root := w.FailedJob()
+	first, err := w.Replay(root, "first")
 	require.NoError(t, err)
-	_, err = w.cancel(first.Job, "k")
+	_, err = w.Cancel(first.Job, "k")
 	require.NoError(t, err)
-	_, err = w.replay(first.Job, "second")
+	_, err = w.Replay(first.Job, "second")
 	require.NoError(t, err)
 	for _, id := range []uuid.UUID{root.ID, first.Job.ID, succeeded.ID} {
-		requireStillReferenced(t, w.exec("DELETE FROM etl_job_records WHERE job_record_id = $1", id))
+		storetest.RequireStillReferenced(t, w.Exec("DELETE FROM etl_job_records WHERE job_record_id = $1", id))
 	}
-	require.Equal(t, 4, w.count("etl_job_records"))
-}
-
-// requireStillReferenced checks that a foreign key refused a deletion: with 23503 up to PostgreSQL 17, and since then with
-// the code of the standard for ON DELETE RESTRICT.
-func requireStillReferenced(t testing.TB, err error) {
-	t.Helper()
-	var pgErr *pgconn.PgError
-	require.ErrorAs(t, err, &pgErr)
-	require.Contains(t, []string{"23503", "23001"}, pgErr.Code, pgErr.Message)
-	require.NotEmpty(t, pgErr.ConstraintName)
+	require.Equal(t, 4, w.Count("etl_job_records"))
 }
 
 func TestPlainSQLCannotUseKeyTwiceOrLedgerTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.succeeded()
-	requireSQLState(t, "23505", w.exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash,
+	j := w.SucceededJob()
+	storetest.RequireSQLState(t, "23505", w.Exec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash,
 			request_digest, request_payload, record_count)
 		SELECT principal_scope_hash, gen_random_uuid(), submission_key_hash, request_digest, '[]', 0
 		FROM etl_job_records WHERE job_record_id = $1`, j.ID))
-	requireSQLState(t, "23505", w.exec(`INSERT INTO etl_idempotency_records SELECT * FROM etl_idempotency_records`))
-	requireSQLState(t, "23505", w.exec(`INSERT INTO processed_data SELECT * FROM processed_data`))
+	storetest.RequireSQLState(t, "23505", w.Exec(`INSERT INTO etl_idempotency_records SELECT * FROM etl_idempotency_records`))
+	storetest.RequireSQLState(t, "23505", w.Exec(`INSERT INTO processed_data SELECT * FROM processed_data`))
 }

@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/statements"
 )
 
 // plannedAnew is how often PostgreSQL plans a statement for its arguments before it compares that with one plan for all.
@@ -16,16 +17,16 @@ const plannedAnew = 5
 
 // keptStatements are the frequent reads of an owner.
 func keptStatements(owner job.Owner, first, step int) []planned {
-	kept := []string{"jobSQL", "gatheredSQL", "listSQL", "lineagesSQL", "lineageSummarySQL", "lineagePageSQL"}
-	return slices.DeleteFunc(reads(owner, first, step), func(st planned) bool { return !slices.Contains(kept, st.name) })
+	kept := []string{"jobs", "list", "lineages", "lineage summary", "lineage page"}
+	return slices.DeleteFunc(reads(owner, first, step), func(st planned) bool { return !slices.Contains(kept, st.Name) })
 }
 
 // runPrepared runs statements under their names, and prepares those that are not yet.
-func (p *planner) runPrepared(statements []planned) {
+func (p *planner) runPrepared(all []planned) {
 	p.Helper()
-	for _, st := range statements {
-		_, err := p.conn.Prepare(p.Context(), st.name, st.sql)
-		require.NoError(p, err, st.name)
+	for _, st := range all {
+		_, err := p.conn.Prepare(p.Context(), st.Name, st.SQL)
+		require.NoError(p, err, st.Name)
 		p.run(st.execute())
 	}
 }
@@ -53,7 +54,7 @@ func TestPlanOfAListDoesNotOutgrowTheTable(t *testing.T) {
 	const firstAnalyzed, page = 51, 51
 	for _, known := range []int{0, firstAnalyzed} {
 		p := newPlanner(newWorld(t))
-		list := planned{name: "listSQL", sql: listSQL, args: []any{p.owner[:], uuid.Max, page}}
+		list := named("list", statements.Args{"owner": p.Owner[:], "before": uuid.Max, "limit": page})
 		if known > 0 {
 			p.pending(0, known)
 			p.run("ANALYZE etl_job_records")

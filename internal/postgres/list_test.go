@@ -1,55 +1,63 @@
-package postgres
+package postgres_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/statements"
+	"fencepost/internal/postgres/storetest"
 )
 
 // mixed makes jobs in every status, roots and replays, oldest first. Among the replays are some of replays.
 func (w *world) mixed() []job.Job {
 	w.Helper()
 	replayed := func(source job.Job) job.Job {
-		accepted, err := w.replay(source, uuid.NewString())
+		accepted, err := w.Replay(source, uuid.NewString())
 		require.NoError(w, err)
 		return accepted.Job
 	}
 	failed := func(j job.Job) job.Job {
-		require.NoError(w, w.store.Fail(w.Context(), w.claim(), job.FailureTarget))
+		require.NoError(w, w.Store.Fail(w.Context(), w.Claim(), job.FailureTarget))
 		return j
 	}
 	cancelled := func(j job.Job) job.Job {
-		_, err := w.cancel(j, "c")
+		_, err := w.Cancel(j, "c")
 		require.NoError(w, err)
 		return j
 	}
-	w.family()
-	w.succeeded()
-	root := w.failed()
+	w.Family()
+	w.SucceededJob()
+	root := w.FailedJob()
 	first := failed(replayed(root))
-	w.cancelled()
+	w.CancelledJob()
 	second := cancelled(replayed(first))
 	replayed(second)
-	require.NoError(w, w.store.Execute(w.Context(), w.claim()))
-	failed(replayed(w.cancelled()))
-	replayed(w.failed())
-	w.claim()
-	w.running()
+	require.NoError(w, w.Store.Execute(w.Context(), w.Claim()))
+	failed(replayed(w.CancelledJob()))
+	replayed(w.FailedJob())
+	w.Claim()
+	w.RunningJob()
 	replayed(root)
-	w.submit()
+	w.Submit()
 	return w.all()
 }
 
 // all are the owner's jobs, oldest first.
 func (w *world) all() []job.Job {
 	w.Helper()
-	jobs, err := query(w.Context(), w.store, "all", collectJob,
-		"SELECT "+jobColumns+" FROM etl_job_records WHERE principal_scope_hash = $1 ORDER BY job_record_id", w.owner[:])
+	columns, _, _ := strings.Cut(strings.TrimPrefix(statements.Named("list").SQL, "SELECT "), "FROM")
+	rows, err := w.Pool.Query(w.Context(),
+		"SELECT "+columns+" FROM etl_job_records WHERE principal_scope_hash = $1 ORDER BY job_record_id", w.Owner[:])
+	require.NoError(w, err)
+	jobs, err := pgx.CollectRows(rows, postgres.ScanJob)
 	require.NoError(w, err)
 	return jobs
 }
@@ -97,15 +105,15 @@ func TestListsAndCountsHoldExactlyWhatPassesTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	all := w.mixed()
-	_, err := w.service.Submit(t.Context(), job.OwnerOf("owner b"), key(t, "k"), batch)
+	_, err := w.Service.Submit(t.Context(), job.OwnerOf("owner b"), storetest.Key(t, "k"), storetest.Batch)
 	require.NoError(t, err)
 	newest := slices.Clone(all)
 	slices.Reverse(newest)
 	for _, f := range filters(all[2].CreatedAt, all[len(all)-3].CreatedAt) {
 		want := slices.DeleteFunc(slices.Clone(newest), func(j job.Job) bool { return !passes(j, f, all) })
-		require.Equal(t, ids(want), ids(w.pages(f, 3)), "%+v", f)
+		require.Equal(t, storetest.IDs(want), storetest.IDs(w.pages(f, 3)), "%+v", f)
 
-		counts, err := w.store.CountByStatus(t.Context(), w.owner, f)
+		counts, err := w.Store.CountByStatus(t.Context(), w.Owner, f)
 		require.NoError(t, err)
 		expected := map[job.Status]int{}
 		for _, j := range want {
@@ -121,7 +129,7 @@ func (w *world) pages(f job.Filter, limit int) []job.Job {
 	var seen []job.Job
 	page := job.Page{Limit: limit}
 	for {
-		jobs, err := w.store.List(w.Context(), w.owner, f, page)
+		jobs, err := w.Store.List(w.Context(), w.Owner, f, page)
 		require.NoError(w, err)
 		seen = append(seen, jobs...)
 		require.Less(w, len(seen), 1000, "jobs in a list that does not end")
@@ -135,10 +143,10 @@ func (w *world) pages(f job.Filter, limit int) []job.Job {
 func TestStatusThatIsAskedForTwiceIsListedAndCountedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cancelled := w.cancelled()
+	cancelled := w.CancelledJob()
 	f := job.Filter{Statuses: []job.Status{job.StatusCancelled, job.StatusCancelled}}
 	require.Equal(t, []job.Job{cancelled}, w.pages(f, 10))
-	counts, err := w.store.CountByStatus(t.Context(), w.owner, f)
+	counts, err := w.Store.CountByStatus(t.Context(), w.Owner, f)
 	require.NoError(t, err)
 	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, counts)
 }
@@ -147,21 +155,21 @@ func TestJobsThatChangeTheirPartBetweenPagesAreListedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 9 {
-		w.submit()
+		w.Submit()
 	}
-	newest := ids(w.all())
+	newest := storetest.IDs(w.all())
 	slices.Reverse(newest)
 	f := job.Filter{Statuses: []job.Status{job.StatusPending, job.StatusCancelled}}
 	var seen []uuid.UUID
 	request := job.PageRequest{Limit: 2}
 	for more := true; more; more = request.Cursor != "" {
-		page, err := w.service.List(t.Context(), w.owner, f, request)
+		page, err := w.Service.List(t.Context(), w.Owner, f, request)
 		require.NoError(t, err)
 		for _, id := range []uuid.UUID{page.Jobs[0].ID, newest[8-len(seen)/2]} { // one from this page, and one from a later one
-			_, err := w.cancel(job.Job{ID: id}, "k")
+			_, err := w.Cancel(job.Job{ID: id}, "k")
 			require.NoError(t, err)
 		}
-		seen = append(seen, ids(page.Jobs)...)
+		seen = append(seen, storetest.IDs(page.Jobs)...)
 		request.Cursor = page.Next()
 	}
 	require.Equal(t, newest, seen)

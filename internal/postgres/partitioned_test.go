@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"os"
@@ -20,14 +20,14 @@ func (w *world) partition() {
 	_, text, found := strings.Cut(string(document), "```sql\nBEGIN;")
 	require.True(w, found)
 	text, _, _ = strings.Cut(text, "```")
-	w.mustExec("BEGIN;" + text)
-	w.mustExec(roles.Grant)
+	w.MustExec("BEGIN;" + text)
+	w.MustExec(roles.Grant)
 }
 
 // guards are the names of all constraints, indexes and triggers of the tables, those of partitions left out.
 func (w *world) guards() []string {
 	w.Helper()
-	rows, err := w.pool.Query(w.Context(), `
+	rows, err := w.Pool.Query(w.Context(), `
 		WITH tables AS (SELECT unnest(ARRAY['etl_job_records', 'etl_idempotency_records', 'processed_data'])::regclass AS id)
 		SELECT conname FROM pg_constraint, tables WHERE conrelid = id AND conparentid = 0 AND contype <> 'n'
 		UNION ALL SELECT indexrelid::regclass::text FROM pg_index, tables WHERE indrelid = id
@@ -42,32 +42,32 @@ func (w *world) guards() []string {
 func TestEveryVerbHoldsOnTablesPartitionedByOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	guards, old := w.guards(), w.failed()
+	guards, old := w.guards(), w.FailedJob()
 	w.partition()
-	w.store.pool.Reset() // as a restart of the process, which the document asks for
+	w.StorePool.Reset() // as a restart of the process, which the document asks for
 	require.Equal(t, guards, w.guards())
-	require.Equal(t, old, w.get(old.ID))
+	require.Equal(t, old, w.Get(old.ID))
 
-	accepted, err := w.replay(old, "replay")
+	accepted, err := w.Replay(old, "replay")
 	require.NoError(t, err)
-	require.NoError(t, w.store.Execute(t.Context(), w.claim()))
-	w.requireEffectsOnce(accepted.Job.ID)
-	again, err := w.replay(old, "replay")
+	require.NoError(t, w.Store.Execute(t.Context(), w.Claim()))
+	w.RequireEffectsOnce(accepted.Job.ID)
+	again, err := w.Replay(old, "replay")
 	require.NoError(t, err)
 	require.True(t, again.Replayed)
 
-	running, lease := w.running()
-	_, err = w.cancel(running, "cancel")
+	running, lease := w.RunningJob()
+	_, err = w.Cancel(running, "cancel")
 	require.NoError(t, err)
-	require.Error(t, w.store.Execute(t.Context(), lease))
-	w.requireNoEffects(running.ID)
+	require.Error(t, w.Store.Execute(t.Context(), lease))
+	w.RequireNoEffects(running.ID)
 
-	w.failed()
-	w.succeeded()
-	lineage, err := w.service.Lineage(t.Context(), w.owner, accepted.Job.ID.String())
+	w.FailedJob()
+	w.SucceededJob()
+	lineage, err := w.Service.Lineage(t.Context(), w.Owner, accepted.Job.ID.String())
 	require.NoError(t, err)
 	require.Equal(t, old.ID, lineage.Root().ID)
-	require.Error(t, w.exec("UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_record_id = $1", old.ID), "terminal")
-	require.Equal(t, job.StatusFailed, w.get(old.ID).Status)
-	require.Positive(t, w.count("pg_inherits WHERE inhparent = 'etl_job_records'::regclass"))
+	require.Error(t, w.Exec("UPDATE etl_job_records SET job_status = 'PENDING' WHERE job_record_id = $1", old.ID), "terminal")
+	require.Equal(t, job.StatusFailed, w.Get(old.ID).Status)
+	require.Positive(t, w.Count("pg_inherits WHERE inhparent = 'etl_job_records'::regclass"))
 }

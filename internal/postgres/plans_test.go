@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"bytes"
@@ -6,10 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +18,9 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres/statements"
+	"fencepost/internal/postgres/storetest"
+	"fencepost/internal/worker"
 )
 
 // The plans are looked at with few rows and with ten times as many: what a statement touches must not grow with the table.
@@ -90,11 +90,11 @@ type planner struct {
 }
 
 func newPlanner(w *world) *planner {
-	conn, err := pgx.Connect(w.Context(), pgtest.Superuser(w, w.url))
+	conn, err := pgx.Connect(w.Context(), pgtest.Superuser(w, w.URL))
 	require.NoError(w, err)
 	p := &planner{w, conn}
 	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })
-	p.run(sessionSQL)
+	p.run(statements.Named("session").SQL)
 	p.run(idSQL)
 	return p
 }
@@ -123,7 +123,7 @@ func (p *planner) pending(from, to int) {
 	p.Helper()
 	p.run(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
 		SELECT $1, pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0 FROM generate_series($2::bigint, $3::bigint) AS n`,
-		p.owner[:], from, to-1)
+		p.Owner[:], from, to-1)
 }
 
 // node is a part of a plan, as EXPLAIN tells it.
@@ -150,6 +150,19 @@ func (n node) passedOver() float64 {
 	return most
 }
 
+// indexes are those that a plan uses, each once.
+func (n node) indexes() []string {
+	var all []string
+	if n.Index != "" {
+		all = append(all, n.Index)
+	}
+	for _, child := range n.Plans {
+		all = append(all, child.indexes()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // check refuses a scan of a whole table, and a sort of more rows than the statement may return.
 func (n node) check(limit int) error {
 	if n.Type == "Seq Scan" {
@@ -172,9 +185,9 @@ func (p *planner) explain(mode string, st planned) node {
 	p.run("BEGIN")
 	defer p.run("ROLLBACK")
 	p.run("SET LOCAL plan_cache_mode = " + mode)
-	_, err := p.conn.Prepare(p.Context(), st.name, st.sql)
-	require.NoError(p, err, st.name)
-	defer func() { require.NoError(p, p.conn.Deallocate(p.Context(), st.name)) }()
+	_, err := p.conn.Prepare(p.Context(), st.Name, st.SQL)
+	require.NoError(p, err, st.Name)
+	defer func() { require.NoError(p, p.conn.Deallocate(p.Context(), st.Name)) }()
 	return p.explainPrepared(st)
 }
 
@@ -183,19 +196,42 @@ func (p *planner) explainPrepared(st planned) node {
 	p.Helper()
 	var text []byte
 	explained := "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + st.execute()
-	require.NoError(p, p.conn.QueryRow(p.Context(), explained).Scan(&text), st.name)
+	require.NoError(p, p.conn.QueryRow(p.Context(), explained).Scan(&text), st.Name)
 	var plans []struct{ Plan node }
 	require.NoError(p, json.Unmarshal(text, &plans))
 	return plans[0].Plan
 }
 
+// planned is a statement with arguments that occur in use, and the most rows that it has to sort.
+type planned struct {
+	statements.Statement
+	args  statements.Args
+	limit int
+	// ofOwner tells that the statement may look at all jobs of its owner, so that it is only tried with the small one.
+	ofOwner bool
+}
+
+func named(name string, args statements.Args) planned {
+	return planned{Statement: statements.Named(name), args: args}
+}
+
+// sorting is the same for a statement that has to sort some rows.
+func (st planned) sorting(limit int) planned {
+	st.limit = limit
+	return st
+}
+
 // execute runs the statement that is prepared under its name.
 func (st planned) execute() string {
-	arguments := make([]string, len(st.args))
-	for i, arg := range st.args {
-		arguments[i] = literal(arg)
+	arguments := st.Positional(st.args)
+	literals := make([]string, len(arguments))
+	for i, arg := range arguments {
+		literals[i] = literal(arg)
 	}
-	return fmt.Sprintf(`EXECUTE "%s"(%s)`, st.name, strings.Join(arguments, ", "))
+	if len(literals) == 0 {
+		return fmt.Sprintf(`EXECUTE "%s"`, st.Name)
+	}
+	return fmt.Sprintf(`EXECUTE "%s"(%s)`, st.Name, strings.Join(literals, ", "))
 }
 
 // literal writes an argument in SQL, because EXECUTE takes no parameters.
@@ -206,9 +242,9 @@ func literal(arg any) string {
 	case []byte:
 		return fmt.Sprintf(`'\x%x'`, arg)
 	case [][]byte:
-		return fmt.Sprintf(`'{"\\x%x","\\x%x"}'`, arg[0], arg[1])
+		return arrayOf(arg, func(b []byte) string { return fmt.Sprintf(`"\\x%x"`, b) })
 	case []uuid.UUID:
-		return "'{" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(arg), "[]")), ",") + "}'"
+		return arrayOf(arg, uuid.UUID.String)
 	case time.Duration:
 		return fmt.Sprintf("'%d microseconds'", arg.Microseconds())
 	default:
@@ -216,118 +252,167 @@ func literal(arg any) string {
 	}
 }
 
-// planned is a statement with arguments that occur in use, and the most rows that it has to sort.
-type planned struct {
-	name  string
-	sql   string
-	args  []any
-	limit int
-	// ofOwner tells that the statement may look at all jobs of its owner, so that it is only tried with the small one.
-	ofOwner bool
+func arrayOf[T any](elements []T, element func(T) string) string {
+	texts := make([]string, len(elements))
+	for i, e := range elements {
+		texts[i] = element(e)
+	}
+	return "'{" + strings.Join(texts, ",") + "}'"
 }
 
 // reads are what an owner's queries run. The owner has a lineage from row first on, whose rows are step apart.
 func reads(owner job.Owner, first, step int) []planned {
 	o, page := owner[:], job.MaxPageSize+1
 	root, leaf, some := rowID(first), rowID(first+99*step), rowID(first+300*step)
-	list := func(unresolved any, more ...any) []any {
-		return append([]any{o, nil, nil, unresolved, uuid.Max, page}, more...)
+	with := func(args, more statements.Args) statements.Args {
+		all := maps.Clone(args)
+		maps.Copy(all, more)
+		return all
 	}
 	every := "{PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED}"
-	count := func(parts ...any) []any { return append([]any{o, nil, nil, nil}, parts...) }
-	return []planned{
-		{name: "jobSQL", sql: jobSQL, args: []any{o, some}},
-		{name: "gatheredSQL", sql: gatheredSQL, args: []any{[][]byte{o, o}, []uuid.UUID{some, leaf}}},
-		{name: "jobsSQL", sql: jobsSQL, args: []any{o, []uuid.UUID{some, leaf}}},
-		{name: "listSQL", sql: listSQL, args: []any{o, uuid.Max, page}},
-		{name: "listSQL", sql: listSQL, args: []any{o, some, page}},
-		{name: "listFilteredSQL", sql: listFilteredSQL, args: list(nil)},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{SUCCEEDED}", "{f,t}"), limit: page},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{RUNNING}", "{f}"), limit: page},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, "{PENDING,RUNNING,FAILED,CANCELLED}", "{f,t}"), limit: 8 * page},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(nil, every, "{t}"), limit: page},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(true, "{FAILED,CANCELLED}", "{f,t}"), limit: 4 * page},
-		{name: "listPartsSQL", sql: listPartsSQL, args: list(true, "{FAILED}", "{t}"), limit: page},
-		{name: "countByStatusSQL", sql: countByStatusSQL, args: count("{RUNNING}", nil), ofOwner: true, limit: jobsOfSmall},
-		{name: "countByStatusSQL", sql: countByStatusSQL, args: count(every, nil), ofOwner: true, limit: jobsOfSmall},
-		{name: "lineagesSQL", sql: lineagesSQL, args: []any{o, []uuid.UUID{leaf, some}, job.MaxLineageJobs + 1}, limit: 100},
-		{name: "lineageSizesSQL", sql: lineageSizesSQL, args: []any{o, []uuid.UUID{root}}, limit: 100},
-		{name: "ancestriesSQL", sql: ancestriesSQL, args: []any{o, []uuid.UUID{leaf}}, limit: 100},
-		{name: "lineageSummarySQL", sql: lineageSummarySQL, args: []any{o, leaf}, limit: 100},
-		{name: "lineagePageSQL", sql: lineagePageSQL, args: []any{o, leaf, 0, uuid.Nil, page}, limit: page},
-		{name: "lineagePageSQL", sql: lineagePageSQL, args: []any{o, leaf, 50, rowID(first + 50*step), page}, limit: page},
-		{name: "replaysSQL", sql: replaysSQL, args: []any{o, []uuid.UUID{root, leaf, some}, uuid.Nil, page}, limit: 3},
+	all := statements.Args{"owner": o, "created_after": nil, "created_before": nil, "unresolved": nil}
+	list := with(all, statements.Args{"before": uuid.Max, "limit": page})
+	parts := func(statuses, replay string, more statements.Args) planned {
+		return named("list parts", with(with(list, more), statements.Args{"statuses": statuses, "replay": replay}))
 	}
+	unresolved := statements.Args{"unresolved": true}
+	count := func(statuses string) planned {
+		st := named("count by status", with(all, statements.Args{"statuses": statuses, "replay": nil}))
+		st.ofOwner = true
+		return st.sorting(jobsOfSmall)
+	}
+	return []planned{
+		named("jobs", statements.Args{"owners": [][]byte{o}, "ids": []uuid.UUID{some}}),
+		named("jobs", statements.Args{"owners": [][]byte{o, o}, "ids": []uuid.UUID{some, leaf}}),
+		named("list", statements.Args{"owner": o, "before": uuid.Max, "limit": page}),
+		named("list", statements.Args{"owner": o, "before": some, "limit": page}),
+		named("list filtered", list),
+		parts("{SUCCEEDED}", "{f,t}", nil).sorting(page),
+		parts("{RUNNING}", "{f}", nil).sorting(page),
+		parts("{PENDING,RUNNING,FAILED,CANCELLED}", "{f,t}", nil).sorting(8 * page),
+		parts(every, "{t}", nil).sorting(page),
+		parts("{FAILED,CANCELLED}", "{f,t}", unresolved).sorting(4 * page),
+		parts("{FAILED}", "{t}", unresolved).sorting(page),
+		count("{RUNNING}"),
+		count(every),
+		named("lineages", statements.Args{"owner": o, "ids": []uuid.UUID{leaf, some}, "limit": job.MaxLineageJobs + 1}).sorting(100),
+		named("lineage sizes", statements.Args{"owner": o, "roots": []uuid.UUID{root}}).sorting(100),
+		named("ancestries", statements.Args{"owner": o, "ids": []uuid.UUID{leaf}}).sorting(100),
+		named("lineage summary", statements.Args{"owner": o, "id": leaf}).sorting(100),
+		lineagePage(o, leaf, 0, uuid.Nil),
+		lineagePage(o, leaf, 50, rowID(first+50*step)),
+		named("replays", statements.Args{
+			"owner": o, "sources": []uuid.UUID{root, leaf, some}, "after": uuid.Nil, "limit": page,
+		}).sorting(3),
+	}
+}
+
+func lineagePage(owner []byte, id uuid.UUID, generation int, after uuid.UUID) planned {
+	page := job.MaxPageSize + 1
+	return named("lineage page", statements.Args{
+		"owner": owner, "id": id, "after_generation": generation, "after_id": after, "limit": page,
+	}).sorting(page)
 }
 
 // writes are what an owner's mutations run.
 func writes(owner job.Owner, first, step int) []planned {
 	o, fresh, hash, digest := owner[:], uuid.Must(uuid.NewV7()), bytes.Repeat([]byte{1}, 32), sha256.Sum256([]byte("[]"))
 	failed, pending, cancelled := rowID(first+98*step), rowID(first+210*step), rowID(first+240*step)
-	return []planned{
-		{name: "submitSQL", sql: submitSQL, args: []any{o, fresh, hash, digest[:], []byte("[]"), 0}},
-		{name: "gatheredSubmitSQL", sql: gatheredSubmitSQL, limit: 2, args: []any{
-			[][]byte{o, o},
-			[]uuid.UUID{fresh, uuid.Must(uuid.NewV7())},
-			[][]byte{hash, digest[:]},
-			[][]byte{digest[:], digest[:]},
-			[][]byte{[]byte("[]"), []byte("[]")},
-			"{0,0}",
-		}},
-		{name: "findByKeySQL", sql: findByKeySQL, args: []any{o, hash, digest[:]}},
-		{name: "replaySQL", sql: replaySQL, args: []any{o, failed, fresh, hash, digest[:], []byte("[]"), job.MaxGeneration}},
-		{name: "findSourceSQL", sql: findSourceSQL, args: []any{o, failed, digest[:]}},
-		{name: "cancelSQL", sql: cancelSQL, args: []any{o, pending, hash, job.CancellationByOwner}},
-		{name: "gatheredCancelSQL", sql: gatheredCancelSQL, args: []any{
-			[][]byte{o, o}, []uuid.UUID{pending, cancelled}, [][]byte{hash, hash}, job.CancellationByOwner,
-		}},
-		{name: "findCancelledSQL", sql: findCancelledSQL, args: []any{o, cancelled, hash}},
+	all := []planned{
+		named("submit", statements.Args{
+			"owners": [][]byte{o, o}, "ids": []uuid.UUID{fresh, uuid.Must(uuid.NewV7())}, "key_hashes": [][]byte{hash, digest[:]},
+			"digests": [][]byte{digest[:], digest[:]}, "payloads": [][]byte{[]byte("[]"), []byte("[]")}, "record_counts": "{0,0}",
+			"trace_parents": `{"",""}`,
+		}).sorting(2),
+		named("find by key", statements.Args{"owner": o, "key_hash": hash, "digest": digest[:]}),
+		named("replay", statements.Args{
+			"owner": o, "source_id": failed, "id": fresh, "key_hash": hash, "digest": digest[:], "payload": []byte("[]"),
+			"max_generation": job.MaxGeneration, "trace_parent": "",
+		}),
+		named("find source", statements.Args{"owner": o, "id": failed, "digest": digest[:]}),
+		named("find cancelled", statements.Args{"owner": o, "id": cancelled, "key_hash": hash}),
 	}
+	return append(all, cancellations(owner, pending, cancelled)...)
+}
+
+// cancellations are those of one job, and of several.
+func cancellations(owner job.Owner, ids ...uuid.UUID) (all []planned) {
+	for _, name := range []string{"cancel", "cancel waiting"} {
+		for n := 1; n <= len(ids); n++ {
+			all = append(all, named(name, statements.Args{
+				"owners": slices.Repeat([][]byte{owner[:]}, n), "ids": ids[:n], "cancellation_code": job.CancellationByOwner,
+				"key_hashes": slices.Repeat([][]byte{bytes.Repeat([]byte{1}, 32)}, n),
+			}))
+		}
+	}
+	return all
 }
 
 // claims are of a small and of a large batch. Each sorts the owners of its turn.
 var claims = []planned{claimOf(8, 16), claimOf(200, 200)}
 
 func claimOf(jobs, owners int) planned {
-	args := []any{jobs, leaseID, time.Minute, 5, job.FailureAttemptsExhausted, maxClaimedPayload}
-	return planned{name: "claimSQL", sql: claimSQL, args: args, limit: owners}
+	return named("claim", storetest.ClaimArgs(jobs)).sorting(owners)
 }
 
 // workerStatements are what a worker runs besides. The job is a running one of the owner's.
 func workerStatements(owner job.Owner, running uuid.UUID) []planned {
-	o := owner[:]
+	lease := worker.Lease{Owner: owner, JobID: running, ClaimID: leaseID}
+	ofLease := func(name string, more statements.Args) planned { return named(name, storetest.LeaseArgs(lease, more)) }
+	execute := func(records string, jobs ...uuid.UUID) planned {
+		return named("execute", statements.Args{
+			"owners": slices.Repeat([][]byte{owner[:]}, len(jobs)), "ids": jobs,
+			"claim_ids": slices.Repeat([]uuid.UUID{leaseID}, len(jobs)), "records": records,
+		})
+	}
 	return []planned{
-		{name: "backlogSQL", sql: backlogSQL, args: []any{100}}, // counts up to so many
-		{name: "leasedPayloadSQL", sql: leasedPayloadSQL, args: []any{o, running, leaseID}},
-		{name: "succeedSQL", sql: succeedSQL, args: []any{o, running, leaseID}},
-		{name: "gatheredExecutionSQL", sql: gatheredExecutionSQL, args: []any{
-			[][]byte{o, o}, []uuid.UUID{running, uuid.Nil}, []uuid.UUID{leaseID, leaseID}, `{"[]","[]"}`,
-		}},
-		{name: "retrySQL", sql: retrySQL, args: []any{o, running, leaseID, time.Second}},
-		{name: "failSQL", sql: failSQL, args: []any{o, running, leaseID, job.FailureTarget}},
+		ofLease("leased payload", nil),
+		ofLease("succeed", nil),
+		execute(`{"[]"}`, running),
+		execute(`{"[]","[]"}`, running, uuid.Nil),
+		ofLease("retry", statements.Args{"delay": time.Second}),
+		ofLease("fail", statements.Args{"failure_code": job.FailureTarget}),
 	}
 }
 
 // purges are what a purge runs, somewhere in the middle of its way.
 func purges(owner job.Owner, behind uuid.UUID) []planned {
-	args := []any{owner[:], behind, time.Duration(0), 100}
-	return []planned{
-		{name: "countPurgeableSQL", sql: countPurgeableSQL, args: args, limit: 100},
-		{name: "purgeSQL", sql: purgeSQL, args: args, limit: 200},
-	}
+	args := statements.Args{"behind_owner": owner[:], "behind_id": behind, "age": time.Duration(0), "batch_size": 100}
+	return []planned{named("count purgeable", args).sorting(100), named("purge", args).sorting(200)}
 }
 
-// allStatements has each statement of the package, for both owners where the rows that it needs do not grow with the owner.
-func allStatements() []planned {
+// allPlanned has each statement on jobs, for both owners where the rows that it needs do not grow with the owner.
+func allPlanned() []planned {
 	small, large := job.OwnerOf("small"), job.OwnerOf("large")
 	all := slices.Concat(claims, workerStatements(small, rowID(220)), reads(small, 0, 1), writes(small, 0, 1), writes(large, 1000, 2),
 		purges(small, rowID(300)), purges(large, rowID(1300)))
+	all = append(all, named("backlog", statements.Args{"limit": 100})) // counts up to so many
 	for _, st := range reads(large, 1000, 2) {
 		if !st.ofOwner {
 			all = append(all, st)
 		}
 	}
 	return all
+}
+
+// askedFor tells for each index on jobs which statements ask for it.
+var askedFor = map[string][]string{
+	// One job, or the newest ones of an owner.
+	"etl_job_records_primary_key": {"jobs", "list", "cancel", "cancel waiting", "execute", "succeed", "retry", "fail", "replay", "purge"},
+	// The job that has a key; it also decides who gets one.
+	"etl_job_records_submission_key_unique": {"find by key"},
+	// The pending jobs of all owners, the oldest first.
+	"etl_job_records_claimable_index": {"claim", "backlog"},
+	// The pending jobs of each owner, the oldest first, for owners to take turns.
+	"etl_job_records_pending_owner_index": {"claim"},
+	// The running jobs by when their leases end.
+	"etl_job_records_lease_index": {"claim", "backlog"},
+	// An owner's jobs in one status, roots and replays apart, the newest first.
+	"etl_job_records_status_index": {"list parts", "count by status"},
+	// The jobs of a lineage, generation by generation.
+	"etl_job_records_lineage_index": {"lineages", "lineage page", "lineage summary", "lineage sizes", "purge"},
+	// The replays of a job, the oldest first; also whether a job that failed was replayed with success.
+	"etl_job_records_replay_source_index": {"replays", "list parts"},
 }
 
 func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
@@ -340,17 +425,38 @@ func TestNoStatementDoesWorkThatGrowsWithTheTable(t *testing.T) {
 	}
 	var trials []*trial
 	p.seed(0, fewRows)
-	for _, st := range allStatements() {
+	for _, st := range allPlanned() {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			trials = append(trials, &trial{st, mode, p.explain(mode, st).buffers()})
 		}
 	}
 	p.seed(fewRows, manyRows)
+	used := map[string]map[string]bool{}
 	for _, tr := range trials {
 		plan := p.explain(tr.mode, tr.planned)
-		require.NoError(t, plan.check(tr.limit), "%s %v, %s", tr.name, tr.args, tr.mode)
-		require.LessOrEqual(t, plan.buffers(), tr.mayTouch(tr.few), "buffers of %s %v, %s", tr.name, tr.args, tr.mode)
+		require.NoError(t, plan.check(tr.limit), "%s %v, %s", tr.Name, tr.args, tr.mode)
+		require.LessOrEqual(t, plan.buffers(), tr.mayTouch(tr.few), "buffers of %s %v, %s", tr.Name, tr.args, tr.mode)
+		for _, index := range plan.indexes() {
+			if used[index] == nil {
+				used[index] = map[string]bool{}
+			}
+			used[index][tr.Name] = true
+		}
 	}
+	for index, names := range askedFor {
+		require.Subset(t, slices.Collect(maps.Keys(used[index])), names, index)
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(askedFor)), p.indexes(), "the indexes on jobs")
+}
+
+// indexes are those that there are on jobs.
+func (p *planner) indexes() []string {
+	p.Helper()
+	rows, err := p.conn.Query(p.Context(), "SELECT indexname::text FROM pg_indexes WHERE tablename = 'etl_job_records'")
+	require.NoError(p, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(p, err)
+	return names
 }
 
 // The planner cannot know how many jobs a claim will take, nor how many owners wait. Where it supposes a share of the backlog, it
@@ -390,7 +496,7 @@ func (p *planner) backlog(owners, jobs int) {
 			record_count)
 		SELECT sha256(int8send(-1 - n % $1)), pg_temp.id(n), sha256(int8send(n)), sha256('[]'), '[]', 0
 		FROM generate_series(1, $2::bigint) AS n`, owners, jobs)
-	p.submit()
+	p.Submit()
 }
 
 func (p *planner) requireFrugalClaims() {
@@ -398,8 +504,8 @@ func (p *planner) requireFrugalClaims() {
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		for _, st := range claims {
 			plan := p.explain(mode, st)
-			require.NoError(p, plan.check(st.limit), "%s %v, %s", st.name, st.args, mode)
-			require.LessOrEqual(p, plan.passedOver(), float64(st.limit), "%s %v, %s", st.name, st.args, mode)
+			require.NoError(p, plan.check(st.limit), "%s %v, %s", st.Name, st.args, mode)
+			require.LessOrEqual(p, plan.passedOver(), float64(st.limit), "%s %v, %s", st.Name, st.args, mode)
 		}
 	}
 }
@@ -411,62 +517,37 @@ func TestOneJobIsLookedUpByItsKeyWhateverTheStatisticsSay(t *testing.T) {
 	p := newPlanner(newWorld(t))
 	p.pending(0, fewRows)
 	p.run("VACUUM ANALYZE etl_job_records")
-	o, id, hash := p.owner[:], rowID(1), bytes.Repeat([]byte{1}, 32)
+	id := rowID(1)
 	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', lease_claim_id = $1, lease_owner_id = $1, lease_expires_at = 'infinity'
 		WHERE job_record_id = $2`, leaseID, id)
-	ofOne := []planned{
-		{name: "cancelSQL", sql: cancelSQL, args: []any{o, id, hash, job.CancellationByOwner}},
-		{name: "gatheredCancelSQL", sql: gatheredCancelSQL, args: []any{
-			[][]byte{o, o}, []uuid.UUID{id, rowID(2)}, [][]byte{hash, hash}, job.CancellationByOwner,
-		}},
-	}
-	for _, st := range workerStatements(p.owner, id) {
-		if st.name != "backlogSQL" {
-			ofOne = append(ofOne, st)
-		}
-	}
+	ofOne := append(cancellations(p.Owner, id, rowID(2)), workerStatements(p.Owner, id)...)
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		for _, st := range ofOne {
-			require.Equal(t, []string{"etl_job_records_primary_key"}, p.explain(mode, st).indexes(), "%s, %s", st.name, mode)
+			require.Equal(t, []string{"etl_job_records_primary_key"}, p.explain(mode, st).indexes(), "%s, %s", st.Name, mode)
 		}
 	}
 }
 
-// indexes are those that a plan uses, each once.
-func (n node) indexes() []string {
-	var all []string
-	if n.Index != "" {
-		all = append(all, n.Index)
-	}
-	for _, child := range n.Plans {
-		all = append(all, child.indexes()...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+// notPlanned are the statements that look at no jobs, so that they have no plan to speak of.
+var notPlanned = map[string]string{
+	"begin": "ends or begins a transaction", "commit": "ends or begins a transaction", "rollback": "ends or begins a transaction",
+	"session": "sets parameters", "set": "sets a parameter", "notify": "sends a notice",
+	"load":           "writes the effects of one job, which it is given",
+	"schema version": "reads the versions of the schema", "read only": "reads a parameter",
+	"position": "reads how far the log is", "caught up": "reads how far the log is",
 }
-
-// notPlanned are constants that are no statements on jobs, or only a part of one.
-var notPlanned = []string{"sessionSQL", "filterSQL", "schemaVersionSQL", "positionSQL", "caughtUpSQL"}
 
 func TestEveryStatementIsPlanned(t *testing.T) {
 	t.Parallel()
-	tried := slices.Clone(notPlanned)
-	for _, st := range allStatements() {
-		tried = append(tried, st.name)
+	tried := slices.Collect(maps.Keys(notPlanned))
+	for _, st := range allPlanned() {
+		require.NotContains(t, notPlanned, st.Name)
+		tried = append(tried, st.Name)
 	}
-	names, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && strings.HasSuffix(spec.Names[0].Name, "SQL") {
-				require.Contains(t, tried, spec.Names[0].Name)
-			}
-			return true
-		})
+	var all []string
+	for _, st := range statements.All() {
+		all = append(all, st.Name)
 	}
+	slices.Sort(tried)
+	require.Equal(t, all, slices.Compact(tried))
 }

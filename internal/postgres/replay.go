@@ -8,44 +8,26 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 )
 
-// replaySQL derives everything from the source in the statement that inserts, and inserts nothing when the source is not
-// replayable. The source is locked, never written: a terminal row does not change, and it cannot be deleted meanwhile.
-const replaySQL = `
-WITH source AS (
-	SELECT job_record_id, record_count,
-		coalesce(replay_root_job_record_id, job_record_id) AS root_id,
-		coalesce(replay_generation_count, 0) + 1 AS generation
-	FROM etl_job_records
-	WHERE principal_scope_hash = $1 AND job_record_id = $2
-		AND job_status IN ('FAILED', 'CANCELLED')
-		AND request_digest = $5
-		AND coalesce(replay_generation_count, 0) < $7
-	FOR SHARE
-)
-INSERT INTO etl_job_records
-	(principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count,
-	replay_source_job_record_id, replay_root_job_record_id, replay_generation_count)
-SELECT $1, $3, $4, $5, $6, record_count, job_record_id, root_id, generation FROM source
-ON CONFLICT (principal_scope_hash, submission_key_hash) DO NOTHING
-RETURNING ` + jobColumns
-
-const findSourceSQL = `
-SELECT ` + jobColumns + `, request_digest = $3
-FROM etl_job_records
-WHERE principal_scope_hash = $1 AND job_record_id = $2`
+var replaySQL, findSourceSQL = statements.Named("replay"), statements.Named("find source")
 
 // Replay implements job.Store.
 func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (job.ReplayResult, error) {
 	var result job.ReplayResult
-	err := s.call(ctx, "replay", func(ctx context.Context) error {
+	given := statements.Args{
+		"owner": n.Owner[:], "source_id": sourceID, "id": n.ID, "key_hash": n.KeyHash[:], "digest": n.Payload.Digest[:],
+		"payload": n.Payload.Bytes, "max_generation": job.MaxGeneration, "trace_parent": db.TraceParent(ctx),
+	}
+	err := s.db.Call(ctx, "replay", func(ctx context.Context) error {
 		result = job.ReplayResult{}
-		err := s.createRow(ctx, func(row pgx.Row) error {
+		err := s.write(ctx, db.Row(replaySQL, given, func(row pgx.Row) error {
 			created, err := scanJob(row)
 			result.Created = &created
 			return err
-		}, replaySQL, n.Owner[:], sourceID, n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, job.MaxGeneration)
+		}))
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -53,7 +35,7 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 		return err
 	})
 	if err == nil && result.Created != nil {
-		s.notices.publishJob(*result.Created)
+		s.notices.PublishJob(*result.Created)
 	}
 	return result, err
 }
@@ -61,12 +43,12 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 // whyNotReplayed reads the source, and the job that has the key if there is one.
 func (s *Store) whyNotReplayed(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (job.ReplayResult, error) {
 	var result job.ReplayResult
-	batch := &pgx.Batch{}
-	batch.Queue(findSourceSQL, n.Owner[:], sourceID, n.Payload.Digest[:]).QueryRow(func(row pgx.Row) (err error) {
-		result.Source, err = scanJob(row, &result.SameBytes)
-		return notFound(err)
-	})
-	batch.Queue(findByKeySQL, n.Owner[:], n.KeyHash[:], n.Payload.Digest[:]).QueryRow(func(row pgx.Row) error {
+	source := db.Row(findSourceSQL, statements.Args{"owner": n.Owner[:], "id": sourceID, "digest": n.Payload.Digest[:]},
+		func(row pgx.Row) (err error) {
+			result.Source, err = scanJob(row, &result.SameBytes)
+			return notFound(err)
+		})
+	earlier := db.Row(findByKeySQL, keyArgs(n), func(row pgx.Row) error {
 		var sameBytes bool
 		earlier, err := scanJob(row, &sameBytes)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -76,7 +58,7 @@ func (s *Store) whyNotReplayed(ctx context.Context, sourceID uuid.UUID, n job.Ne
 		result.SameIdentity = sameBytes && earlier.Derivation != nil && earlier.Derivation.SourceID == sourceID
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
+	if err := s.db.Send(ctx, source, earlier); err != nil {
 		return job.ReplayResult{}, err
 	}
 	if result.Earlier != nil && result.Earlier.ID == n.ID {

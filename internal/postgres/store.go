@@ -1,22 +1,24 @@
-// Package postgres keeps jobs in PostgreSQL. It implements job.Store and worker.Queue, one verb a file: one SQL statement,
-// one method.
+// Package postgres keeps jobs in PostgreSQL. It implements job.Store and worker.Queue, a verb a file; the statements of each are in
+// the file of the same name in the folder statements.
 //
-// Every transition is one conditional statement whose row count is the verdict. Requests that come at the same time may share it:
-// then each has a row of its own, or none. When it matched nothing, a second
-// statement, with a snapshot of its own, reads why; a common table expression in the same statement would still see the
-// state from before a lock was waited for. Lease and retry decisions use clock_timestamp(), since now() stands still
-// inside a transaction and would let an expired lease pass.
+// Every transition is one conditional statement whose row count is the verdict. It is over arrays: requests that come at the same time
+// share it, each with a row of its own in the answer, or none, and one on its own is an array of one. When it matched nothing, a second
+// statement, with a snapshot of its own, reads why; a common table expression in the same statement would still see the state from
+// before a lock was waited for. Lease and retry decisions use clock_timestamp(), since now() stands still inside a transaction and would
+// let an expired lease pass.
 package postgres
 
 import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"fencepost/internal/batch"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/notice"
 	"fencepost/internal/worker"
 )
 
@@ -35,21 +37,15 @@ type Config struct {
 
 // Store implements job.Store and worker.Queue on a pool of connections. It keeps no state of its own about jobs.
 type Store struct {
+	Reader
 	pool    *pgxpool.Pool
-	reader  reader
 	config  Config
-	notices *notifier
+	notices *notice.Sender
 	// What is asked for at the same time shares statements.
-	reads         *gatherer[jobKey, job.Job]
-	submissions   *gatherer[job.NewJob, job.Job]
-	cancellations *gatherer[cancellation, job.Job]
-	executions    *gatherer[worker.Lease, worker.Lease]
-}
-
-// reader is what reads are sent to: the pool, or one connection to a replica.
-type reader interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+	reads         *batch.Gatherer[jobKey, job.Job]
+	submissions   *batch.Gatherer[newJob, job.Job]
+	cancellations *batch.Gatherer[cancellation, job.Job]
+	executions    *batch.Gatherer[worker.Lease, worker.Lease]
 }
 
 var (
@@ -59,58 +55,34 @@ var (
 
 // NewStore makes a store on a pool, which stays the caller's to close, after [Store.Close].
 func NewStore(pool *pgxpool.Pool, config Config) *Store {
-	if config.Load.sql == "" {
+	if config.Load == (Load{}) {
 		config.Load = BuiltinLoad
 	}
 	if config.Listen == nil {
 		config.Listen = pool.Config().ConnConfig
 	}
-	s := &Store{pool: pool, reader: pool, config: config, notices: newNotifier(pool)}
-	s.reads = &gatherer[jobKey, job.Job]{verb: "jobs", send: s.gatheredJobs, second: manyReads}
-	s.submissions = &gatherer[job.NewJob, job.Job]{verb: "submit", send: s.gatheredSubmit}
-	s.cancellations = &gatherer[cancellation, job.Job]{verb: "cancel", send: s.gatheredCancel}
-	s.executions = &gatherer[worker.Lease, worker.Lease]{verb: "execute", send: s.gatheredExecution}
-	go s.notices.run()
+	conn := db.New(pool, config.CallTimeout)
+	s := &Store{Reader: Reader{conn}, pool: pool, config: config, notices: notice.NewSender(conn)}
+	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}
+	s.submissions = &batch.Gatherer[newJob, job.Job]{Verb: "submit", Send: s.shareSubmission}
+	s.cancellations = &batch.Gatherer[cancellation, job.Job]{Verb: "cancel", Send: s.shareCancellation}
+	s.executions = &batch.Gatherer[worker.Lease, worker.Lease]{Verb: "execute", Send: s.shareExecution}
 	return s
 }
 
 // Close sends the notices that are still waiting and stops their sender.
-func (s *Store) Close() { s.notices.close() }
+func (s *Store) Close() { s.notices.Close() }
 
-// jobColumns are the columns of a [job.Job], in the order of scanJob.
-const jobColumns = `job_record_id, job_status, attempt_count, record_count, failure_code, cancellation_code,
-	job_cancelled_at, replay_source_job_record_id, replay_root_job_record_id, replay_generation_count,
-	created_at, updated_at`
-
-// scanJob reads jobColumns, and whatever columns the statement has behind them into extra.
-func scanJob(row pgx.Row, extra ...any) (job.Job, error) {
-	var (
-		j                   job.Job
-		failure, cancel     *string
-		cancelledAt         *time.Time
-		sourceID, rootID    *uuid.UUID
-		generation          *int
-		createdAt, updateAt time.Time
-	)
-	columns := []any{
-		&j.ID, &j.Status, &j.AttemptCount, &j.RecordCount, &failure, &cancel,
-		&cancelledAt, &sourceID, &rootID, &generation, &createdAt, &updateAt,
-	}
-	if err := row.Scan(append(columns, extra...)...); err != nil {
-		return job.Job{}, err
-	}
-	j.CreatedAt, j.UpdatedAt = createdAt.UTC(), updateAt.UTC()
-	if failure != nil {
-		j.FailureCode = job.FailureCode(*failure)
-	}
-	if cancel != nil {
-		j.CancellationCode, j.CancelledAt = *cancel, cancelledAt.UTC()
-	}
-	if sourceID != nil {
-		j.Derivation = &job.Derivation{SourceID: *sourceID, RootID: *rootID, Generation: *generation}
-	}
-	return j, nil
+// Listen calls handle for every notice, from any process, until ctx is done. It holds a connection of its own and connects
+// again when that is lost; after each connect it passes the zero notice, since notices may have been missed.
+func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
+	notice.Listen(ctx, s.config.Listen, handle)
 }
 
-// collectJob reads one row of jobColumns, for pgx.CollectRows.
-func collectJob(row pgx.CollectableRow) (job.Job, error) { return scanJob(row) }
+// write sends one statement under the lock timeout.
+func (s *Store) write(ctx context.Context, q db.Query) error {
+	return s.db.Send(ctx, s.lockTimeout(), q)
+}
+
+// lockTimeout bounds, for its transaction, how long the statements behind it wait for a row.
+func (s *Store) lockTimeout() db.Query { return db.SetDuration("lock_timeout", s.config.LockTimeout) }

@@ -7,94 +7,104 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"fencepost/internal/batch"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/statements"
 )
 
-const submitSQL = `
-INSERT INTO etl_job_records
-	(principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (principal_scope_hash, submission_key_hash) DO NOTHING
-RETURNING ` + jobColumns
+var submitSQL, findByKeySQL = statements.Named("submit"), statements.Named("find by key")
 
-// gatheredSubmitSQL is submitSQL for many jobs; it tells by their places which ones are new. They are in the order of the index on
-// keys, so that two such statements with the same keys wait for one another in one direction only.
-const gatheredSubmitSQL = `
-INSERT INTO etl_job_records
-	(principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
-SELECT *
-FROM unnest((SELECT $1::bytea[]), (SELECT $2::uuid[]), (SELECT $3::bytea[]), (SELECT $4::bytea[]), (SELECT $5::bytea[]),
-	(SELECT $6::integer[])) AS new (owner, id, key_hash, digest, payload, record_count)
-ORDER BY owner, key_hash
-ON CONFLICT (principal_scope_hash, submission_key_hash) DO NOTHING
-RETURNING ` + jobColumns + `, array_position($2, job_record_id)`
+// maxSharedPayload is the longest payload in bytes that shares its statement, so that a statement stays small.
+const maxSharedPayload = 16 << 10
 
-// findByKeySQL reads the job that has a key, and whether its payload has the same digest.
-const findByKeySQL = `
-SELECT ` + jobColumns + `, request_digest = $3
-FROM etl_job_records
-WHERE principal_scope_hash = $1 AND submission_key_hash = $2`
+// newJob is a job to create, with the trace context of the request if that is traced.
+type newJob struct {
+	job.NewJob
+	traceParent string
+}
 
-// maxGatheredPayload is the longest payload in bytes that shares its statement, so that a statement stays small.
-const maxGatheredPayload = 16 << 10
-
-// Submit implements job.Store. A submission shares its statement with those that come at the same time, unless it is long, or in a
-// trace, which is to show a statement of its own. One whose key is in use asks again alone, and so does one whose statement had to
-// wait too long for somebody's key.
+// Submit implements job.Store. A submission shares its statement with those that come at the same time, unless it is long. One whose key
+// is in use asks again alone, and so does one whose statement had to wait too long for somebody's key.
 func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, sameBytes bool, err error) {
-	if len(n.Payload.Bytes) > maxGatheredPayload || recording(ctx) {
-		return s.submitAlone(ctx, n)
+	given := newJob{n, db.TraceParent(ctx)}
+	if len(n.Payload.Bytes) > maxSharedPayload {
+		return s.submitAlone(ctx, given)
 	}
-	created, err := s.submissions.do(ctx, n)
+	created, err := s.submissions.Do(ctx, given)
 	switch {
 	case len(created) > 0:
 		return created[0], true, true, nil
 	case err == nil, errors.Is(err, job.ErrBusy):
-		return s.submitAlone(ctx, n)
+		return s.submitAlone(ctx, given)
 	default:
 		return job.Job{}, false, false, err
 	}
 }
 
-// gatheredSubmit creates the jobs whose keys are free.
-func (s *Store) gatheredSubmit(ctx context.Context, jobs []job.NewJob) ([]placed[job.Job], error) {
-	return s.writeGathered(ctx, "submit", statement{gatheredSubmitSQL, newJobColumns(jobs)})
+// shareSubmission creates the jobs whose keys are free.
+func (s *Store) shareSubmission(ctx context.Context, jobs []newJob) ([]batch.Placed[job.Job], error) {
+	return s.shareWrite(ctx, "submit", submitSQL, newJobColumns(jobs))
+}
+
+// shareWrite sends the statement of writes that come together. The jobs that it returns have changed.
+func (s *Store) shareWrite(
+	ctx context.Context, verb string, st statements.Statement, args statements.Args,
+) (changed []batch.Placed[job.Job], err error) {
+	err = s.db.Try(ctx, verb, func(ctx context.Context) error { return s.write(ctx, db.Rows(st, args, &changed, scanPlacedJob)) })
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range changed {
+		s.notices.PublishJob(p.Result)
+	}
+	return changed, nil
 }
 
 // newJobColumns turns jobs into arrays, one for each column.
-func newJobColumns(jobs []job.NewJob) []any {
+func newJobColumns(jobs []newJob) statements.Args {
 	var (
 		owners, keyHashes, digests, payloads [][]byte
 
-		ids    []uuid.UUID
-		counts []int
+		ids          []uuid.UUID
+		counts       []int
+		traceParents []string
 	)
 	for _, j := range jobs {
 		owners, ids, keyHashes = append(owners, j.Owner[:]), append(ids, j.ID), append(keyHashes, j.KeyHash[:])
 		digests, payloads = append(digests, j.Payload.Digest[:]), append(payloads, j.Payload.Bytes)
-		counts = append(counts, j.Payload.RecordCount)
+		counts, traceParents = append(counts, j.Payload.RecordCount), append(traceParents, j.traceParent)
 	}
-	return []any{owners, ids, keyHashes, digests, payloads, counts}
+	return statements.Args{
+		"owners": owners, "ids": ids, "key_hashes": keyHashes, "digests": digests, "payloads": payloads, "record_counts": counts,
+		"trace_parents": traceParents,
+	}
 }
 
 // submitAlone creates one job, or reads the one that has its key.
-func (s *Store) submitAlone(ctx context.Context, n job.NewJob) (j job.Job, inserted, sameBytes bool, err error) {
-	err = s.call(ctx, "submit", func(ctx context.Context) error {
-		err := s.createRow(ctx, func(row pgx.Row) (err error) {
-			j, err = scanJob(row)
+func (s *Store) submitAlone(ctx context.Context, n newJob) (j job.Job, inserted, sameBytes bool, err error) {
+	err = s.db.Call(ctx, "submit", func(ctx context.Context) error {
+		err := s.write(ctx, db.Row(submitSQL, newJobColumns([]newJob{n}), func(row pgx.Row) (err error) {
+			j, err = scanJob(row, new(int))
 			return err
-		}, submitSQL, n.Owner[:], n.ID, n.KeyHash[:], n.Payload.Digest[:], n.Payload.Bytes, n.Payload.RecordCount)
+		}))
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		row := s.pool.QueryRow(ctx, findByKeySQL, n.Owner[:], n.KeyHash[:], n.Payload.Digest[:])
-		j, err = scanJob(row, &sameBytes)
-		return err
+		return s.db.Send(ctx, db.Row(findByKeySQL, keyArgs(n.NewJob), func(row pgx.Row) (err error) {
+			j, err = scanJob(row, &sameBytes)
+			return err
+		}))
 	})
 	// A row with the new id is this call's own, also when the answer to its first try was lost.
 	inserted = err == nil && j.ID == n.ID
 	if inserted {
-		s.notices.publishJob(j)
+		s.notices.PublishJob(j)
 	}
 	return j, inserted, sameBytes || inserted, err
+}
+
+// keyArgs ask for the job that has the key of a new one.
+func keyArgs(n job.NewJob) statements.Args {
+	return statements.Args{"owner": n.Owner[:], "key_hash": n.KeyHash[:], "digest": n.Payload.Digest[:]}
 }

@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"context"
@@ -14,26 +14,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
-
-// traced runs something inside of a span, and returns the spans of this package.
-func traced(t *testing.T, run func(ctx context.Context)) tracetest.SpanStubs {
-	t.Helper()
-	exporter := tracetest.NewInMemoryExporter()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	ctx, span := provider.Tracer("test").Start(t.Context(), "root")
-	run(ctx)
-	span.End()
-	var spans tracetest.SpanStubs
-	for _, s := range exporter.GetSpans() {
-		if s.InstrumentationScope.Name != "test" {
-			require.Equal(t, span.SpanContext().TraceID(), s.SpanContext.TraceID())
-			spans = append(spans, s)
-		}
-	}
-	return spans
-}
 
 func names(spans tracetest.SpanStubs) []string {
 	var all []string
@@ -43,59 +26,69 @@ func names(spans tracetest.SpanStubs) []string {
 	return all
 }
 
+// Each statement is in the span of the sending that shares it, and that is in the span of the call.
 func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.submit()
+	j := w.Submit()
 	for want, verb := range map[string]func(ctx context.Context) error{
-		"[sql set sql set sql submit submit]": func(ctx context.Context) error {
-			_, err := w.service.Submit(ctx, w.owner, key(t, "a"), batch)
+		"[sql set sql submit shared submit submit]": func(ctx context.Context) error {
+			_, err := w.Service.Submit(ctx, w.Owner, storetest.Key(t, "a"), storetest.Batch)
 			return err
 		},
-		"[sql job jobs]": func(ctx context.Context) error {
-			_, err := w.service.Get(ctx, w.owner, j.ID.String())
+		"[sql jobs shared jobs jobs]": func(ctx context.Context) error {
+			_, err := w.Service.Get(ctx, w.Owner, j.ID.String())
 			return err
 		},
-		"[sql set sql cancel cancel]": func(ctx context.Context) error {
-			_, err := w.service.Cancel(ctx, w.owner, j.ID.String(), key(t, "b"))
+		"[sql set sql cancel shared cancel cancel]": func(ctx context.Context) error {
+			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"))
 			return err
 		},
 	} {
-		spans := traced(t, func(ctx context.Context) { require.NoError(t, verb(ctx)) })
+		root, spans := storetest.Traced(t, func(ctx context.Context) { require.NoError(t, verb(ctx)) })
 		require.Equal(t, want, fmt.Sprint(names(spans)))
-		for _, statement := range spans[:len(spans)-1] {
-			require.Equal(t, spans[len(spans)-1].SpanContext.SpanID(), statement.Parent.SpanID())
+		sql, shared, call := spans[:len(spans)-2], spans[len(spans)-2], spans[len(spans)-1]
+		require.Equal(t, root.SpanContext.SpanID(), call.Parent.SpanID())
+		require.Equal(t, call.SpanContext.SpanID(), shared.Parent.SpanID())
+		for _, statement := range sql {
+			require.Equal(t, shared.SpanContext.SpanID(), statement.Parent.SpanID())
 			require.False(t, statement.EndTime.Before(statement.StartTime))
 		}
+	}
+}
+
+func TestCallThatGoesAloneHasItsStatementsInItsOwnSpan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, spans := storetest.Traced(t, func(ctx context.Context) {
+		_, err := w.Service.Submit(ctx, w.Owner, storetest.Key(t, "a"), storetest.LongBatch())
+		require.NoError(t, err)
+	})
+	require.Equal(t, []string{"sql set", "sql submit", "submit"}, names(spans))
+	for _, statement := range spans[:2] {
+		require.Equal(t, spans[2].SpanContext.SpanID(), statement.Parent.SpanID())
 	}
 }
 
 func TestExecutionIsTracedStatementByStatement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.submit()
-	lease := w.claim()
-	spans := traced(t, func(ctx context.Context) {
+	w.SubmitLong()
+	lease := w.Claim()
+	_, spans := storetest.Traced(t, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		require.NoError(t, w.store.Execute(ctx, lease))
+		require.NoError(t, w.Store.Execute(ctx, lease))
 	})
-	require.Equal(t, []string{"sql begin", "sql set", "sql load", "sql set", "sql succeed", "sql commit"}, names(spans))
-}
-
-func TestEveryStatementHasAName(t *testing.T) {
-	t.Parallel()
-	for _, st := range allStatements() {
-		require.NotEqual(t, "load", statementName(st.sql), st.name)
-	}
+	require.Equal(t, []string{"sql leased payload", "sql begin", "sql set", "sql load", "sql set", "sql succeed", "sql commit"}, names(spans))
 }
 
 func TestFailureIsTracedByItsStateWithoutItsText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withLoad(t, `SELECT @job_record_id::uuid::text::integer`))
-	id := w.submit().ID.String()
-	lease := w.claim()
-	spans := traced(t, func(ctx context.Context) { require.Error(t, w.store.Execute(ctx, lease)) })
+	w := newWorld(t, storetest.WithLoad(t, `SELECT @job_record_id::uuid::text::integer`))
+	id := w.Submit().ID.String()
+	lease := w.Claim()
+	_, spans := storetest.Traced(t, func(ctx context.Context) { require.Error(t, w.Store.Execute(ctx, lease)) })
 	failed := spans[1] // behind the beginning
 	require.Equal(t, "sql load", failed.Name)
 	require.Equal(t, sdktrace.Status{Code: codes.Error}, failed.Status)
@@ -106,8 +99,8 @@ func TestFailureIsTracedByItsStateWithoutItsText(t *testing.T) {
 func TestAbsentJobIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	spans := traced(t, func(ctx context.Context) {
-		_, err := w.store.Cancel(ctx, w.owner, uuid.New(), [32]byte{})
+	_, spans := storetest.Traced(t, func(ctx context.Context) {
+		_, err := w.Store.Cancel(ctx, w.Owner, uuid.New(), [32]byte{})
 		require.ErrorIs(t, err, job.ErrNotFound)
 	})
 	for _, s := range spans {
@@ -118,7 +111,7 @@ func TestAbsentJobIsNoFailure(t *testing.T) {
 // traceOf reads the trace context that is kept with a job, or "".
 func (w *world) traceOf(id uuid.UUID) (parent string) {
 	w.Helper()
-	row := w.pool.QueryRow(w.Context(), `SELECT coalesce(trace_parent, '') FROM etl_job_records WHERE job_record_id = $1`, id)
+	row := w.Pool.QueryRow(w.Context(), `SELECT coalesce(trace_parent, '') FROM etl_job_records WHERE job_record_id = $1`, id)
 	require.NoError(w, row.Scan(&parent))
 	return parent
 }
@@ -126,25 +119,23 @@ func (w *world) traceOf(id uuid.UUID) (parent string) {
 // tracedJobs makes jobs in traced requests: a submission, and the replay of a cancelled job.
 func (w *world) tracedJobs() map[uuid.UUID]string {
 	w.Helper()
-	source := w.cancelled()
+	source := w.CancelledJob()
 	parents := map[uuid.UUID]string{}
-	for verb, create := range map[string]func(ctx context.Context) (job.Accepted, error){
-		"submit": func(ctx context.Context) (job.Accepted, error) {
-			return w.service.Submit(ctx, w.owner, key(w, uuid.NewString()), batch)
+	for _, create := range []func(ctx context.Context) (job.Accepted, error){
+		func(ctx context.Context) (job.Accepted, error) {
+			return w.Service.Submit(ctx, w.Owner, storetest.Key(w, uuid.NewString()), storetest.Batch)
 		},
-		"replay": func(ctx context.Context) (job.Accepted, error) {
-			return w.service.Replay(ctx, w.owner, source.ID.String(), key(w, uuid.NewString()), batch)
+		func(ctx context.Context) (job.Accepted, error) {
+			return w.Service.Replay(ctx, w.Owner, source.ID.String(), storetest.Key(w, uuid.NewString()), storetest.Batch)
 		},
 	} {
 		var id uuid.UUID
-		spans := traced(w.T, func(ctx context.Context) {
+		root, _ := storetest.Traced(w.T, func(ctx context.Context) {
 			made, err := create(ctx)
 			require.NoError(w, err)
 			id = made.Job.ID
 		})
-		last := spans[len(spans)-1]
-		require.Equal(w, verb, last.Name)
-		parents[id] = fmt.Sprintf("00-%s-%s-01", last.SpanContext.TraceID(), last.SpanContext.SpanID())
+		parents[id] = fmt.Sprintf("00-%s-%s-01", root.SpanContext.TraceID(), root.SpanContext.SpanID())
 	}
 	return parents
 }
@@ -152,19 +143,19 @@ func (w *world) tracedJobs() map[uuid.UUID]string {
 func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*world, worker.Lease) error{
-		"succeeded": func(w *world, l worker.Lease) error { return w.store.Execute(t.Context(), l) },
-		"failed":    func(w *world, l worker.Lease) error { return w.store.Fail(t.Context(), l, job.FailureTarget) },
+		"succeeded": func(w *world, l worker.Lease) error { return w.Store.Execute(t.Context(), l) },
+		"failed":    func(w *world, l worker.Lease) error { return w.Store.Fail(t.Context(), l, job.FailureTarget) },
 		"cancelled": func(w *world, l worker.Lease) error {
-			_, err := w.store.Cancel(t.Context(), w.owner, l.JobID, job.Hash{})
+			_, err := w.Store.Cancel(t.Context(), w.Owner, l.JobID, job.Hash{})
 			return err
 		},
 		"exhausted": func(w *world, l worker.Lease) error {
-			w.mustExec(`UPDATE etl_job_records SET attempt_count = $1 WHERE job_record_id = $2`, maxAttempts, l.JobID)
-			w.expire(l.JobID)
+			w.MustExec(`UPDATE etl_job_records SET attempt_count = $1 WHERE job_record_id = $2`, storetest.MaxAttempts, l.JobID)
+			w.Expire(l.JobID)
 			delay := "UPDATE etl_job_records SET next_attempt_at = next_attempt_at + $1::interval WHERE job_status = 'PENDING'"
-			w.mustExec(delay, time.Hour) // in a batch of one, chance would decide between the two
-			w.claimAll(1)
-			w.mustExec(delay, -time.Hour)
+			w.MustExec(delay, time.Hour) // in a batch of one, chance would decide between the two
+			w.ClaimAll(1)
+			w.MustExec(delay, -time.Hour)
 			return nil
 		},
 	} {
@@ -175,12 +166,12 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 				require.Equal(t, parent, w.traceOf(id))
 			}
 			for range 2 {
-				lease := w.claim()
+				lease := w.Claim()
 				parent := w.traceOf(lease.JobID)
 				require.Equal(t, parent, lease.TraceParent)
 				require.NotEmpty(t, parent)
-				require.NoError(t, w.store.Retry(t.Context(), lease, 0))
-				lease = w.claim()
+				require.NoError(t, w.Store.Retry(t.Context(), lease, 0))
+				lease = w.Claim()
 				require.Equal(t, w.traceOf(lease.JobID), lease.TraceParent, "each attempt has it")
 				require.NoError(t, end(w, lease))
 				require.Empty(t, w.traceOf(lease.JobID))
@@ -197,7 +188,7 @@ func TestRequestThatIsNotTracedLeavesNoTraceWithItsJob(t *testing.T) {
 	unsampled, _ := dropped.Tracer("test").Start(t.Context(), "root")
 	w.tracedJobs() // on a connection that comes back to the pool
 	for _, ctx := range []context.Context{t.Context(), trace.ContextWithRemoteSpanContext(t.Context(), client), unsampled} {
-		made, err := w.service.Submit(ctx, w.owner, key(t, uuid.NewString()), batch)
+		made, err := w.Service.Submit(ctx, w.Owner, storetest.Key(t, uuid.NewString()), storetest.Batch)
 		require.NoError(t, err)
 		require.Empty(t, w.traceOf(made.Job.ID))
 	}
@@ -208,7 +199,7 @@ func TestTraceGoesWithThePayloadThoughTheStatementDoesNotNameIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for id := range w.tracedJobs() {
-		w.mustExec(`UPDATE etl_job_records SET job_status = 'FAILED', failure_code = 'etl_internal_error', request_payload = NULL
+		w.MustExec(`UPDATE etl_job_records SET job_status = 'FAILED', failure_code = 'etl_internal_error', request_payload = NULL
 			WHERE job_record_id = $1`, id)
 		require.Empty(t, w.traceOf(id))
 	}

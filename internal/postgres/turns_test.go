@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"fmt"
@@ -10,13 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/statements"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
 
 // pile gives an owner pending jobs, the first of which has been due for as long as told. The others follow by milliseconds.
 func (w *world) pile(owner job.Owner, jobs int, due time.Duration) {
 	w.Helper()
-	w.mustExec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
+	w.MustExec(`INSERT INTO etl_job_records (principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload,
 			record_count, next_attempt_at)
 		SELECT $1, gen_random_uuid(), sha256(uuid_send(gen_random_uuid())), sha256('[]'), '[]', 0,
 			clock_timestamp() - $3::interval + n * interval '1 millisecond'
@@ -27,7 +30,7 @@ func (w *world) pile(owner job.Owner, jobs int, due time.Duration) {
 func (w *world) orphans(owner job.Owner, jobs int) {
 	w.Helper()
 	w.pile(owner, jobs, time.Hour)
-	w.mustExec(`UPDATE etl_job_records SET job_status = 'RUNNING', attempt_count = 1, lease_claim_id = gen_random_uuid(),
+	w.MustExec(`UPDATE etl_job_records SET job_status = 'RUNNING', attempt_count = 1, lease_claim_id = gen_random_uuid(),
 		lease_owner_id = gen_random_uuid(), lease_expires_at = clock_timestamp() - interval '1 minute'`)
 }
 
@@ -54,13 +57,15 @@ func taken(t testing.TB, leases []worker.Lease) map[job.Owner]int {
 	return jobs
 }
 
+var claim = statements.Named("claim")
+
 // trial claims, and takes the claim back.
 func (w *world) trial(limit int) map[job.Owner]int {
 	w.Helper()
-	tx := w.begin()
-	rows, err := tx.Query(w.Context(), claimSQL, limit, uuid.New(), time.Minute, maxAttempts, job.FailureAttemptsExhausted, maxClaimedPayload)
+	tx := w.Begin()
+	rows, err := tx.Query(w.Context(), claim.SQL, claim.Positional(storetest.ClaimArgs(limit))...)
 	require.NoError(w, err)
-	leases, err := pgx.CollectRows(rows, scanClaim)
+	leases, err := pgx.CollectRows(rows, postgres.ScanClaim)
 	require.NoError(w, err)
 	require.NoError(w, tx.Rollback(w.Context()))
 	return taken(w, leases)
@@ -85,10 +90,10 @@ func TestSingleJobIsInTheNextClaimBesideAnothersFlood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.pile(job.OwnerOf("flood"), 500, time.Hour)
-	single := w.submit()
-	claimed := w.claimAll(8)
-	require.Contains(t, leasedIDs(claimed), single.ID)
-	require.Equal(t, map[job.Owner]int{w.owner: 1, job.OwnerOf("flood"): 7}, taken(t, claimed.Leases))
+	single := w.Submit()
+	claimed := w.ClaimAll(8)
+	require.Contains(t, storetest.LeasedIDs(claimed), single.ID)
+	require.Equal(t, map[job.Owner]int{w.Owner: 1, job.OwnerOf("flood"): 7}, taken(t, claimed.Leases))
 }
 
 func TestOwnersShareABatchEqually(t *testing.T) {
@@ -96,10 +101,10 @@ func TestOwnersShareABatchEqually(t *testing.T) {
 	w := newWorld(t)
 	w.pile(job.OwnerOf("flood"), 500, 2*time.Hour)
 	w.someOwners(4, 20)
-	for owner, jobs := range taken(t, w.claimAll(20).Leases) {
+	for owner, jobs := range taken(t, w.ClaimAll(20).Leases) {
 		require.Equal(t, 4, jobs, owner)
 	}
-	jobs := taken(t, w.claimAll(23).Leases)
+	jobs := taken(t, w.ClaimAll(23).Leases)
 	require.Len(t, jobs, 5)
 	for owner := range jobs {
 		require.Contains(t, []int{4, 5}, jobs[owner])
@@ -110,10 +115,10 @@ func TestAnOwnersOldestJobsComeFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.pile(job.OwnerOf("flood"), 50, time.Hour)
-	second, first, third := w.submit(), w.submit(), w.submit()
-	w.mustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE job_record_id = $1", first.ID)
+	second, first, third := w.Submit(), w.Submit(), w.Submit()
+	w.MustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE job_record_id = $1", first.ID)
 	for _, want := range []job.Job{first, second, third} {
-		require.Contains(t, leasedIDs(w.claimAll(2)), want.ID)
+		require.Contains(t, storetest.LeasedIDs(w.ClaimAll(2)), want.ID)
 	}
 }
 
@@ -123,7 +128,7 @@ func TestMoreOwnersThanTheBatchAreAllServedOneAfterTheOther(t *testing.T) {
 	w.someOwners(50, 1)
 	served := map[job.Owner]int{}
 	for range 5 {
-		for owner := range taken(t, w.claimAll(10).Leases) {
+		for owner := range taken(t, w.ClaimAll(10).Leases) {
 			served[owner]++
 		}
 	}
@@ -149,9 +154,9 @@ func TestBatchIsFilledWithWhatOwnersLeaveOfTheirShares(t *testing.T) {
 	w.pile(flood, 100, 2*time.Hour)
 	w.pile(few, 2, time.Hour)
 	w.pile(waiting, 100, -time.Hour)
-	require.Equal(t, map[job.Owner]int{flood: 28, few: 2}, taken(t, w.claimAll(30).Leases))
-	require.Equal(t, map[job.Owner]int{flood: 72}, taken(t, w.claimAll(100).Leases))
-	require.Empty(t, w.claimAll(10))
+	require.Equal(t, map[job.Owner]int{flood: 28, few: 2}, taken(t, w.ClaimAll(30).Leases))
+	require.Equal(t, map[job.Owner]int{flood: 72}, taken(t, w.ClaimAll(100).Leases))
+	require.Empty(t, w.ClaimAll(10))
 }
 
 func TestExpiredLeasesAndPendingJobsGetHalfOfABatchEach(t *testing.T) {
@@ -160,11 +165,11 @@ func TestExpiredLeasesAndPendingJobsGetHalfOfABatchEach(t *testing.T) {
 	dead, alive := job.OwnerOf("dead"), job.OwnerOf("alive")
 	w.orphans(dead, 30)
 	w.pile(alive, 10, time.Minute)
-	require.Equal(t, map[job.Owner]int{dead: 8, alive: 8}, taken(t, w.claimAll(16).Leases))
+	require.Equal(t, map[job.Owner]int{dead: 8, alive: 8}, taken(t, w.ClaimAll(16).Leases))
 	w.requireTurns(1, dead, alive)
-	require.Equal(t, map[job.Owner]int{dead: 14, alive: 2}, taken(t, w.claimAll(16).Leases))
+	require.Equal(t, map[job.Owner]int{dead: 14, alive: 2}, taken(t, w.ClaimAll(16).Leases))
 	w.pile(alive, 40, time.Minute)
-	require.Equal(t, map[job.Owner]int{dead: 8, alive: 12}, taken(t, w.claimAll(20).Leases))
+	require.Equal(t, map[job.Owner]int{dead: 8, alive: 12}, taken(t, w.ClaimAll(20).Leases))
 }
 
 func TestExpiredLeasesThatAnotherTransactionHoldsTakeNoPlaceInABatch(t *testing.T) {
@@ -173,13 +178,13 @@ func TestExpiredLeasesThatAnotherTransactionHoldsTakeNoPlaceInABatch(t *testing.
 	dead, alive := job.OwnerOf("dead"), job.OwnerOf("alive")
 	w.orphans(dead, 10)
 	w.pile(alive, 30, time.Minute)
-	holder := w.begin()
+	holder := w.Begin()
 	_, err := holder.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_status = 'RUNNING' FOR UPDATE")
 	require.NoError(t, err)
-	require.Equal(t, map[job.Owner]int{alive: 16}, taken(t, w.claimAll(16).Leases))
+	require.Equal(t, map[job.Owner]int{alive: 16}, taken(t, w.ClaimAll(16).Leases))
 	for range 14 {
-		require.Equal(t, map[job.Owner]int{alive: 1}, taken(t, w.claimAll(1).Leases))
+		require.Equal(t, map[job.Owner]int{alive: 1}, taken(t, w.ClaimAll(1).Leases))
 	}
 	require.NoError(t, holder.Rollback(t.Context()))
-	require.Equal(t, map[job.Owner]int{dead: 10}, taken(t, w.claimAll(16).Leases))
+	require.Equal(t, map[job.Owner]int{dead: 10}, taken(t, w.ClaimAll(16).Leases))
 }

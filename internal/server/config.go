@@ -10,6 +10,7 @@ import (
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/worker"
 )
@@ -162,7 +163,7 @@ const callMargin = 5 * time.Second
 func (d Database) storeConfig() (config postgres.Config, err error) {
 	config = postgres.Config{LockTimeout: d.LockTimeout, CallTimeout: d.LockTimeout + callMargin}
 	if d.ListenURL != "" {
-		if config.Listen, err = postgres.ParseListen(d.ListenURL); err != nil {
+		if config.Listen, err = db.ParseListen(d.ListenURL); err != nil {
 			return config, fmt.Errorf("--listen-url: %w", err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"fencepost/internal/feed"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/schema"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
 )
@@ -37,12 +39,12 @@ func (p *Process) openBackend(ctx context.Context, d Database, streams feed.Limi
 	if err != nil {
 		return nil, err
 	}
-	pool, err := postgres.Open(ctx, d.URL, d.PoolSize)
+	pool, err := db.Open(ctx, d.URL, d.PoolSize)
 	if err != nil {
 		return nil, fmt.Errorf("--database-url: %w", err)
 	}
 	p.atClose(pool.Close)
-	if err := postgres.CheckSchema(ctx, pool); err != nil {
+	if err := schema.Check(ctx, pool); err != nil {
 		return nil, err
 	}
 	store := postgres.NewStore(pool, config)
@@ -66,7 +68,7 @@ func (b *backend) streams() int { return b.feed.Followed() + b.sockets.Taken() }
 func (b *backend) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	return postgres.CheckReady(ctx, b.pool)
+	return schema.Ready(ctx, b.pool)
 }
 
 // work runs jobs until ctx ends, and drains. One listener hears of cancellations until the last job has ended, and feeds

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/replica"
 	"fencepost/internal/telemetry"
 )
 
@@ -13,11 +14,11 @@ func (p *Process) useReplica(ctx context.Context, b *backend, c Config, metrics 
 	if c.ReplicaURL == "" {
 		return nil
 	}
-	replica, err := postgres.Open(ctx, c.ReplicaURL, c.Database.PoolSize)
+	standby, err := db.Open(ctx, c.ReplicaURL, c.Database.PoolSize)
 	if err != nil {
 		return fmt.Errorf("--replica-url: %w", err)
 	}
-	p.atClose(replica.Close)
-	b.jobs = postgres.NewReplicatedStore(b.store, replica, metrics.CountReplicaReads(postgres.ReplicaOutcomes...))
+	p.atClose(standby.Close)
+	b.jobs = replica.New(b.store, standby, metrics.CountReplicaReads(replica.Outcomes...))
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"fencepost/internal/auth"
 	"fencepost/internal/localpg"
-	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/schema"
 )
 
 const (
@@ -102,7 +102,7 @@ func defaultDataDirectory(uid int, lookupEnv func(string) (string, bool)) (strin
 
 // furnish gives a private PostgreSQL its schema, and its server a first user.
 func (s *site) furnish(ctx context.Context, usersFile string) error {
-	if err := postgres.MigrateUp(ctx, s.databaseURL); err != nil {
+	if err := schema.Up(ctx, s.databaseURL); err != nil {
 		return err
 	}
 	s.usersFile = usersFile

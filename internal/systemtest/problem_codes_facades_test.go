@@ -17,6 +17,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/server"
 	"fencepost/internal/worker"
 )
@@ -57,7 +58,7 @@ func sceneOn(t *testing.T, url string, changes ...func(*server.Config)) *scene {
 		c.Database.LockTimeout = 50 * time.Millisecond
 		c.Limits = job.Limits{MaxPayloadBytes: mostBytes, MaxBatchRecords: mostRecords}
 	})...)
-	pool, err := postgres.Open(t.Context(), url, 8)
+	pool, err := db.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: patience, CallTimeout: patience})

@@ -1,0 +1,92 @@
+// Package db sends the product's statements: in one round trip and one implicit transaction, bounded in time, tried again where that is
+// safe, traced by name, with errors that the core knows. Nothing else in the product talks to PostgreSQL about jobs.
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/internal/postgres/statements"
+)
+
+// Conn is where statements go: a pool, or one connection of it.
+type Conn interface {
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// DB sends statements on a connection or a pool. It is a small value, to be copied at will.
+type DB struct {
+	conn Conn
+	// timeout bounds a call with all its tries, waiting for a connection included.
+	timeout time.Duration
+}
+
+// New is a DB on a connection or a pool, whose calls may take as long as the timeout.
+func New(conn Conn, timeout time.Duration) DB { return DB{conn, timeout} }
+
+// On is the same on another connection, which gets a share of the time: 1/share.
+func (d DB) On(conn Conn, share int) DB { return DB{conn, d.timeout / time.Duration(share)} }
+
+// A Query is a statement with its arguments, and what becomes of its answer.
+type Query struct {
+	sql  string
+	args []any
+	read func(*pgx.QueuedQuery)
+}
+
+// Exec is a statement whose answer is only that it did not fail.
+func Exec(s statements.Statement, args statements.Args) Query {
+	return Query{sql: s.SQL, args: s.Positional(args), read: func(*pgx.QueuedQuery) {}}
+}
+
+// Text is SQL that is not the product's: an operator's load, with its named arguments.
+func Text(sql string, args pgx.NamedArgs) Query {
+	return Query{sql: sql, args: []any{args}, read: func(*pgx.QueuedQuery) {}}
+}
+
+// Row is a statement of which one row is read. Without a row, the error is pgx.ErrNoRows unless read makes another one of it.
+func Row(s statements.Statement, args statements.Args, read func(pgx.Row) error) Query {
+	q := Exec(s, args)
+	q.read = func(queued *pgx.QueuedQuery) { queued.QueryRow(read) }
+	return q
+}
+
+// Rows is a statement whose rows are collected into a slice, which a further try begins anew.
+func Rows[T any](s statements.Statement, args statements.Args, into *[]T, collect pgx.RowToFunc[T]) Query {
+	q := Exec(s, args)
+	q.read = func(queued *pgx.QueuedQuery) {
+		queued.Query(func(rows pgx.Rows) (err error) {
+			*into, err = pgx.CollectRows(rows, collect)
+			return err
+		})
+	}
+	return q
+}
+
+var set = statements.Named("set")
+
+// Set gives a parameter of the server a value until the end of the transaction.
+func Set(setting, value string) Query {
+	return Exec(set, statements.Args{"setting": setting, "value": value})
+}
+
+// SetDuration is [Set] for a parameter that is a time.
+func SetDuration(setting string, d time.Duration) Query {
+	return Set(setting, fmt.Sprintf("%dms", d.Milliseconds()))
+}
+
+// Send sends queries in one round trip, and in one implicit transaction unless they say otherwise. It tries once, is bounded by ctx
+// alone, and its error is the server's own.
+func Send(ctx context.Context, conn Conn, queries ...Query) error {
+	batch := &pgx.Batch{}
+	for _, q := range queries {
+		q.read(batch.Queue(q.sql, q.args...))
+	}
+	return conn.SendBatch(ctx, batch).Close()
+}
+
+// Send is [Send] on the DB's connection.
+func (d DB) Send(ctx context.Context, queries ...Query) error { return Send(ctx, d.conn, queries...) }

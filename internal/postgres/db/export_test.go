@@ -1,0 +1,4 @@
+package db
+
+// Retryable reports whether a second try may fare better at once.
+var Retryable = retryable

@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"github.com/google/uuid"
+
+	"fencepost/internal/job"
+)
+
+// What the tests, which are a package of their own, have to see of the inside.
+
+// ManyReads is how many reads that wait get a second statement.
+const ManyReads = manyReads
+
+// LoadError is what an execution makes of an error.
+var LoadError = loadError
+
+// ScanClaim reads a lease from a row of "claim".
+var ScanClaim = scanClaim
+
+// ScanJob reads a job from a row of its columns.
+var ScanJob = collectJob
+
+// A Cancellation is one of those that share a statement.
+type Cancellation = cancellation
+
+// NewCancellation makes one.
+func NewCancellation(owner job.Owner, id uuid.UUID, keyHash job.Hash) Cancellation {
+	return cancellation{jobKey{owner, id}, keyHash}
+}
+
+// The statements of calls that come together, for calls that a test has chosen.
+var (
+	ShareCancellation = (*Store).shareCancellation
+	ShareExecution    = (*Store).shareExecution
+)
+
+// The numbers of calls that wait to share a statement.
+func (s *Store) WaitingReads() int         { return s.reads.Waiting() }
+func (s *Store) WaitingSubmissions() int   { return s.submissions.Waiting() }
+func (s *Store) WaitingCancellations() int { return s.cancellations.Waiting() }
+func (s *Store) WaitingExecutions() int    { return s.executions.Waiting() }

@@ -1,0 +1,132 @@
+package races
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/job"
+	"fencepost/internal/postgres/storetest"
+	"fencepost/internal/worker"
+)
+
+// shortLease is time enough to execute a small job before it ends.
+const shortLease = 3 * time.Second
+
+// holdCommits makes every COMMIT of an execution wait at the gate, as if the disk were slow.
+const holdCommits = `
+CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(%d); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER commits_wait AFTER INSERT ON etl_idempotency_records DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION wait_at_gate()`
+
+// pastTheFence executes a job as far as into its commit, and waits there until the lease has ended.
+func (w *world) pastTheFence() (j job.Job, execution <-chan storetest.Result[struct{}], open func()) {
+	w.Helper()
+	w.MustExec(fmt.Sprintf(holdCommits, storetest.Gate))
+	j = w.Submit()
+	claimed, err := w.Store.Claim(w.Context(), aClaim(shortLease))
+	require.NoError(w, err)
+	require.Len(w, claimed.Leases, 1)
+	open = w.CloseGate()
+	execution = w.Execute(claimed.Leases[0])
+	w.WaitForLock()
+	require.Eventually(w, func() bool {
+		return w.Count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
+	}, storetest.Patience, 10*time.Millisecond)
+	return j, execution, open
+}
+
+func TestLeaseThatEndsInMidCommitIsStillThatOfOneWorker(t *testing.T) {
+	t.Parallel()
+	forEachExecution(t, func(w *world) {
+		j, execution, open := w.pastTheFence()
+		require.Empty(w, w.ClaimAll(10), "the fence holds the row, and a claim does not wait")
+		cancellation := storetest.Async(func() (job.Accepted, error) { return w.Cancel(j, "k") })
+		require.Eventually(w, func() bool { return w.Count("pg_locks WHERE NOT granted AND pid IN ("+ofThisDatabase+")") == 2 },
+			storetest.Patience, time.Millisecond)
+		open()
+
+		require.NoError(w, (<-execution).Err)
+		storetest.RequireProblem(w, job.CodeAlreadySucceeded, (<-cancellation).Err)
+		require.Empty(w, w.ClaimAll(10))
+		w.RequireEffectsOnce(j.ID)
+		w.RequireBooksBalance()
+	})
+}
+
+// ofThisDatabase are the process ids of those who wait in the test's own database.
+const ofThisDatabase = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+
+func TestLeaseThatEndsInACommitThatFailsIsClaimedAgain(t *testing.T) {
+	t.Parallel()
+	forEachExecution(t, func(w *world) {
+		j, execution, open := w.pastTheFence()
+		w.MustExec("SELECT pg_terminate_backend(pid, 10000) FROM (" + ofThisDatabase + ") AS waiting")
+		if err := (<-execution).Err; w.SharesExecutions() {
+			require.ErrorIs(w, err, worker.ErrStale, "it tried again, and met the fence")
+		} else {
+			storetest.RequireLoadError(w, job.FailureTargetUnavailable, true, err)
+		}
+		w.RequireNoEffects(j.ID)
+		open()
+
+		lease := w.Claim()
+		require.Equal(w, 2, lease.Attempt)
+		require.NoError(w, w.Store.Execute(w.Context(), lease))
+		w.RequireEffectsOnce(j.ID)
+		w.RequireBooksBalance()
+	})
+}
+
+// atAnotherTime runs a service whose clock shows midnight of 2000-01-01, as it is in a synctest bubble, and stands still
+// while the database is waited for.
+func (w *world) atAnotherTime(test func(*world)) {
+	w.Helper()
+	synctest.Test(w.T, func(t *testing.T) {
+		require.Equal(t, 2000, time.Now().Year())
+		test(&world{storetest.On(t, w.URL)})
+	})
+}
+
+func TestServiceWhoseClockIsDecadesOffDecidesAsAnyOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var j, cancelled job.Job
+	var lease worker.Lease
+	w.atAnotherTime(func(off *world) {
+		j = off.Submit()
+		lease = off.Claim()
+	})
+	w.requireNow(j.CreatedAt)
+	require.Equal(t, 1, w.Count(`etl_job_records WHERE lease_expires_at - clock_timestamp() BETWEEN '50 seconds' AND '1 minute'`))
+	require.Empty(t, w.ClaimAll(10), "the lease holds for services with another clock")
+	w.atAnotherTime(func(off *world) {
+		require.NoError(t, off.Store.Retry(t.Context(), lease, time.Hour))
+		require.Empty(t, off.ClaimAll(10), "the delay has just begun")
+	})
+	w.MustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp()")
+	w.atAnotherTime(func(off *world) {
+		lease = off.Claim()
+		ctx, cancel := context.WithTimeout(off.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, off.Store.Execute(ctx, lease))
+		cancelled = off.CancelledJob()
+		_, err := off.Replay(cancelled, "k")
+		require.NoError(t, err)
+	})
+	w.RequireEffectsOnce(j.ID)
+	w.requireNow(cancelled.CancelledAt)
+	require.NoError(t, w.Store.Execute(t.Context(), w.Claim()))
+	require.Equal(t, 2, w.Count("etl_job_records WHERE job_status = 'SUCCEEDED'"))
+	w.RequireBooksBalance()
+}
+
+// requireNow compares a time with the database's clock.
+func (w *world) requireNow(at time.Time) {
+	w.Helper()
+	require.Equal(w, 1, w.Count("(SELECT WHERE $1 BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()) AS recent", at))
+}

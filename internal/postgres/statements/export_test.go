@@ -1,0 +1,4 @@
+package statements
+
+// Read parses the files of a folder.
+var Read = read
