@@ -118,22 +118,31 @@ func TestProxyThatHasNoServerIsTriedAgain(t *testing.T) {
 	}
 }
 
+// inAnHour is a transport whose server asks to come again in an hour.
+type inAnHour struct{}
+
+func (inAnHour) RoundTrip(*http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	answer.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+	answer.WriteHeader(http.StatusServiceUnavailable)
+	return answer.Result(), nil
+}
+
 func TestRetryAfterMayBeADate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.before(1, func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		rw.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
-		rw.WriteHeader(http.StatusServiceUnavailable)
+	synctest.Test(t, func(t *testing.T) { // on whose clock an attempt takes no time
+		ctx, cancel := context.WithCancel(t.Context())
+		var asked time.Duration
+		c, err := client.New(client.WithBaseURL("http://127.0.0.1"), client.WithHTTPClient(&http.Client{Transport: inAnHour{}}),
+			client.WithPatience(2*time.Hour), client.WithRetryNotice(func(_ error, wait time.Duration) {
+				asked = wait
+				cancel()
+			}))
+		require.NoError(t, err)
+		_, err = c.Get(ctx, uuid.New())
+		require.EqualError(t, err, "Service Unavailable")
+		require.Equal(t, time.Hour, asked)
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	var asked time.Duration
-	c := w.client(client.WithPatience(2*time.Hour), client.WithRetryNotice(func(_ error, wait time.Duration) {
-		asked = wait
-		cancel()
-	}))
-	_, err := c.Get(ctx, uuid.New())
-	require.EqualError(t, err, "Service Unavailable")
-	require.InDelta(t, time.Hour, asked, float64(time.Minute))
 }
 
 // disconnected is a transport whose answers are lost.

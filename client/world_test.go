@@ -139,7 +139,7 @@ func (w *world) replay(c *client.Client, source uuid.UUID) uuid.UUID {
 // claim leases the only job that waits.
 func (w *world) claim() worker.Lease {
 	w.Helper()
-	claimed, err := w.store.Claim(context.Background(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Minute, MaxAttempts: 3})
+	claimed, err := w.store.Claim(context.Background(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Hour, MaxAttempts: 3})
 	require.NoError(w, err)
 	require.Len(w, claimed.Leases, 1)
 	return claimed.Leases[0]

@@ -41,7 +41,7 @@ func key(text string) job.Key {
 
 // executeDue executes every job that is due and returns how many it leased. One that was cancelled meanwhile is stale.
 func executeDue(ctx context.Context, store *postgres.Store) (int, error) {
-	claimed, err := store.Claim(ctx, worker.ClaimRequest{WorkerID: uuid.New(), Limit: 100, Duration: time.Minute, MaxAttempts: 10})
+	claimed, err := store.Claim(ctx, worker.ClaimRequest{WorkerID: uuid.New(), Limit: 100, Duration: time.Hour, MaxAttempts: 10})
 	for _, lease := range claimed.Leases {
 		if executed := store.Execute(ctx, lease); !errors.Is(executed, worker.ErrStale) {
 			err = errors.Join(err, executed)

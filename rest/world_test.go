@@ -150,7 +150,7 @@ func (w *world) cancelled() string {
 // claim leases the only job that waits.
 func (w *world) claim() worker.Lease {
 	w.Helper()
-	claimed, err := w.store.Claim(w.Context(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Minute, MaxAttempts: 3})
+	claimed, err := w.store.Claim(w.Context(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Hour, MaxAttempts: 3})
 	require.NoError(w, err)
 	require.Len(w, claimed.Leases, 1)
 	return claimed.Leases[0]

@@ -44,10 +44,10 @@ func newDatabase(t *testing.T) *database {
 	}
 	d.mustExec(superuser, `CREATE SCHEMA other; CREATE TABLE other.secrets AS SELECT 'secret' AS secret`)
 
-	store := postgres.NewStore(d.as(roles.Server), postgres.Config{LockTimeout: time.Second, CallTimeout: 10 * time.Second})
+	store := postgres.NewStore(d.as(roles.Server), postgres.Config{LockTimeout: time.Minute, CallTimeout: time.Minute})
 	t.Cleanup(store.Close)
 	d.done = d.submit(store)
-	claimed, err := store.Claim(t.Context(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Minute, MaxAttempts: 3})
+	claimed, err := store.Claim(t.Context(), worker.ClaimRequest{WorkerID: uuid.New(), Limit: 1, Duration: time.Hour, MaxAttempts: 3})
 	require.NoError(t, err)
 	require.NoError(t, store.Execute(t.Context(), claimed.Leases[0]))
 	d.submit(store)

@@ -34,8 +34,11 @@ type fixture struct {
 	created  []int
 }
 
+// patient waits longer than anything takes, on a busy machine too.
+var patient = postgres.Config{LockTimeout: time.Minute, CallTimeout: time.Minute}
+
 func newFixture(t *testing.T) *fixture {
-	return newFixtureOn(t, pgtest.Pool(t), postgres.Config{LockTimeout: 5 * time.Second, CallTimeout: 30 * time.Second})
+	return newFixtureOn(t, pgtest.Pool(t), patient)
 }
 
 func newFixtureOn(t *testing.T, pool *pgxpool.Pool, config postgres.Config) *fixture {
@@ -48,7 +51,7 @@ func newFixtureOn(t *testing.T, pool *pgxpool.Pool, config postgres.Config) *fix
 
 // newImpatientFixture is one whose writes hardly wait for a row that another transaction holds.
 func newImpatientFixture(t *testing.T) *fixture {
-	return newFixtureOn(t, pgtest.Pool(t), postgres.Config{LockTimeout: 50 * time.Millisecond, CallTimeout: 30 * time.Second})
+	return newFixtureOn(t, pgtest.Pool(t), postgres.Config{LockTimeout: 50 * time.Millisecond, CallTimeout: time.Minute})
 }
 
 // JobEnded implements job.Observer.
@@ -117,6 +120,12 @@ func (f *fixture) get(j job.Job) job.Job {
 	current, err := f.Get(f.t.Context(), f.owner, j.ID.String())
 	require.NoError(f.t, err)
 	return current
+}
+
+// now is the time on the database's clock, which jobs have theirs from.
+func (f *fixture) now() (now time.Time) {
+	require.NoError(f.t, f.pool.QueryRow(f.t.Context(), `SELECT clock_timestamp()`).Scan(&now))
+	return now
 }
 
 // hold runs a statement on a job in a transaction that stays open until the test ends.

@@ -3,7 +3,6 @@ package job_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -11,7 +10,6 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
-	"fencepost/internal/postgres"
 )
 
 // collect reads a whole list, page by page.
@@ -186,7 +184,7 @@ func TestManyReadsReturnOnlyTheOwnersJobs(t *testing.T) {
 func TestEveryCallSaysThatTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
-	f := newFixtureOn(t, pgtest.PoolOn(t, server.URL()), postgres.Config{LockTimeout: time.Second, CallTimeout: 5 * time.Second})
+	f := newFixtureOn(t, pgtest.PoolOn(t, server.URL()), patient)
 	id := f.submit().ID
 	server.Crash(t)
 

@@ -47,7 +47,7 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	pool := pgtest.Pool(t)
-	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 10 * time.Second, CallTimeout: 10 * time.Second})
+	store := postgres.NewStore(pool, postgres.Config{LockTimeout: time.Minute, CallTimeout: time.Minute})
 	t.Cleanup(store.Close)
 	service := job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}, job.Unobserved{})
 	s := &server{T: t, pool: pool, store: store, service: service}
