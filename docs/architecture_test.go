@@ -32,31 +32,17 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-<<<<<<< HEAD
-// parts of the program are its packages, with that of a command left out and what is generated from the schema taken as one.
-=======
-// parts of the program are its packages, with the folder of graph taken as one.
->>>>>>> b5a6c2c
+// parts of the program are its packages, with what is generated from the schema taken as one.
 func parts(t *testing.T) (names, imports []string) {
 	t.Helper()
 	const everyImport = `{{range .Imports}}{{$.ImportPath}} {{.}}{{"\n"}}{{end}}`
 	generated := regexp.MustCompile(`\bgraph/(generated|scalar)\b`)
 	for _, name := range list(t, "-deps", "./cmd/fencepost") {
-<<<<<<< HEAD
-		if name != "cmd/fencepost" {
-			names = append(names, generated.ReplaceAllString(name, "graph/model"))
-		}
+		names = append(names, generated.ReplaceAllString(name, "graph/model"))
 	}
 	for _, line := range list(t, "-deps", "-f", everyImport, "./cmd/fencepost") {
 		from, to, _ := strings.Cut(generated.ReplaceAllString(line, "graph/model"), " ")
-		if from != "cmd/fencepost" && from != to && slices.Contains(names, to) {
-=======
-		names = append(names, folder.ReplaceAllString(name, "graph"))
-	}
-	for _, line := range list(t, "-deps", "-f", everyImport, "./cmd/fencepost") {
-		from, to, _ := strings.Cut(folder.ReplaceAllString(line, "graph"), " ")
 		if from != to && slices.Contains(names, to) {
->>>>>>> b5a6c2c
 			imports = append(imports, from+" -> "+to)
 		}
 	}
