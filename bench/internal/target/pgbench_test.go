@@ -22,7 +22,7 @@ func TestSteadyTimeLeavesOutTheFirstAndTheLastTenth(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.1"), []byte(first.String()), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.1.1"), []byte(second.String()), 0o600))
-	took, err := steadyTime(dir, 100)
+	took, err := steadyTime(dir)
 	require.NoError(t, err)
 	require.Equal(t, 100*time.Millisecond, took)
 }
