@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,9 @@ func (e *Env) fastest(ctx context.Context, c contest) (best *target.Pgbench, tri
 			return nil, nil, err
 		}
 		sample, err := alone.Run(ctx, c.plan.Warm)
+		if errors.Is(err, target.ErrNoRate) {
+			continue // too slow to be the fastest
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", alone.Label, err)
 		}
@@ -98,6 +102,9 @@ func (e *Env) fastest(ctx context.Context, c contest) (best *target.Pgbench, tri
 		if sample.Rate() > greatest {
 			best, greatest = &alone, sample.Rate()
 		}
+	}
+	if best == nil {
+		return nil, nil, target.ErrNoRate
 	}
 	return best, tried, nil
 }

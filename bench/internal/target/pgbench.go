@@ -67,6 +67,9 @@ func (w Way) transactions(ops int64) int64 {
 	return max(1, ops/(w.clients()*w.together()*turn)) * turn
 }
 
+// ErrNoRate means that too few transactions came to their end for a rate.
+var ErrNoRate = errors.New("pgbench has no rate")
+
 // FloorName is what the report calls the floor.
 const FloorName = "floor"
 
@@ -85,7 +88,7 @@ func (p *Pgbench) Prepare(ctx context.Context, ops int64) (err error) {
 func (p *Pgbench) Run(ctx context.Context, b load.Bound) (load.Sample, error) {
 	sample, dir, err := p.run(ctx, b)
 	defer os.RemoveAll(dir)
-	if err == nil && b.Ops > 0 {
+	if err == nil {
 		sample.Elapsed, err = steadyTime(dir)
 	}
 	return sample, err
@@ -140,10 +143,10 @@ func (p *Pgbench) arguments(b load.Bound, first int64, logDir string) []string {
 	clients := p.Way.clients()
 	args := []string{
 		"-n", "-M", "prepared", "-c", fmt.Sprint(clients), "-j", fmt.Sprint(min(clients, 2)),
-		"-D", fmt.Sprintf("first=%d", first), "-D", "turn=-1",
+		"-D", fmt.Sprintf("first=%d", first), "-D", "turn=-1", "-l", "--log-prefix", filepath.Join(logDir, "log"),
 	}
 	if b.Ops > 0 {
-		return append(args, "-l", "--log-prefix", filepath.Join(logDir, "log"), "-t", fmt.Sprint(p.Way.transactions(b.Ops)))
+		return append(args, "-t", fmt.Sprint(p.Way.transactions(b.Ops)))
 	}
 	return append(args, "-T", strconv.Itoa(max(1, int(b.Duration.Round(time.Second).Seconds()))))
 }
@@ -198,7 +201,7 @@ func steadyTime(dir string) (time.Duration, error) {
 		return 0, err
 	}
 	if len(ends) < 10 {
-		return 0, errors.New("pgbench logged too few transactions")
+		return 0, fmt.Errorf("%w: it logged %d transactions", ErrNoRate, len(ends))
 	}
 	slices.SortFunc(ends, time.Time.Compare)
 	first, last := len(ends)/10, len(ends)*9/10
@@ -239,7 +242,7 @@ func parseReport(report string) (load.Sample, error) {
 	tps, okRate := number(rate, report)
 	failures, _ := number(failed, report)
 	if !okOps || !okRate || tps == 0 {
-		return load.Sample{}, errors.New("pgbench reported no rate: " + report)
+		return load.Sample{}, fmt.Errorf("%w: %s", ErrNoRate, report)
 	}
 	return load.Sample{
 		Ops: int64(ops), Elapsed: time.Duration(ops / tps * float64(time.Second)), Errors: int64(failures),
