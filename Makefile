@@ -124,8 +124,12 @@ $(GOLANGCI_LINT):
 	mv $(TOOLS)/golangci-lint $@
 
 .PHONY: bench
-bench: ## measure against PostgreSQL alone and against peers, in some ten minutes
-	cd bench && go run . --profile quick --report reports/quick
+bench: ## measure against PostgreSQL alone, its limit and peers, in some ten minutes; AGAINST=/path/to/fencepost adds an older binary
+	cd bench && go run . --profile quick --report reports/quick $(if $(AGAINST),--against $(abspath $(AGAINST)))
+
+.PHONY: bench-tracing
+bench-tracing: ## measure what OTLP traces cost, in some five minutes
+	cd bench && go run . --profile tracing --report reports/tracing
 
 .PHONY: bench-full
 bench-full: ## the same with up to 10,000,000 rows, and with plots

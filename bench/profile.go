@@ -11,10 +11,10 @@ import (
 
 // profileNamed returns a profile.
 func profileNamed(name string) (operation.Profile, error) {
-	profiles := map[string]operation.Profile{"smoke": smoke(), "quick": quick(), "full": full(), "cliffs": cliffsOnly()}
+	profiles := map[string]operation.Profile{"smoke": smoke(), "quick": quick(), "full": full(), "cliffs": cliffsOnly(), "tracing": tracingOnly()}
 	p, found := profiles[name]
 	if !found {
-		return p, fmt.Errorf("--profile must be smoke, quick, full or cliffs, not %q", name)
+		return p, fmt.Errorf("--profile must be smoke, quick, full, cliffs or tracing, not %q", name)
 	}
 	p.Name = name
 	return p, nil
@@ -25,12 +25,13 @@ func smoke() operation.Profile {
 	return operation.Profile{
 		Sizes: []int64{40_000, 100_000},
 		Main:  100_000,
-		Reads: plan(2, seconds(1), seconds(1)),
+		Reads: compare.Plan{Passes: 2, Warm: seconds(1), Measured: seconds(1), Latency: time.Second},
 		Writes: compare.Plan{
-			Passes: 2, Warm: operations(320), Measured: operations(1600), Latency: seconds(1),
+			Passes: 2, Warm: operations(640), Measured: operations(1600), Latency: time.Second,
 		},
 		Workers: jobs(2, 1000),
 		Timed:   40,
+		Traced:  true,
 		Cliffs: operation.Cliffs{
 			OwnerJobs: 50_000, Backlog: 20_000, Expired: 40_000, Flood: 40_000, Probes: 20, Streams: 500, Lives: 20_000,
 		},
@@ -42,12 +43,12 @@ func quick() operation.Profile {
 	return operation.Profile{
 		Sizes: []int64{100_000, 1_000_000},
 		Main:  1_000_000,
-		Reads: plan(6, seconds(1), seconds(3)),
+		Reads: compare.Plan{Passes: 4, Warm: seconds(1), Measured: seconds(2), Latency: 2 * time.Second},
 		Writes: compare.Plan{
-			Passes: 4, Warm: operations(1600), Measured: operations(9600), Latency: seconds(4),
+			Passes: 4, Warm: operations(1600), Measured: operations(6400), Latency: 2 * time.Second,
 		},
-		Workers: jobs(4, 12_000),
-		Timed:   400,
+		Workers: jobs(4, 8000),
+		Timed:   200,
 	}
 }
 
@@ -55,7 +56,14 @@ func quick() operation.Profile {
 func full() operation.Profile {
 	p := quick()
 	p.Sizes = append(p.Sizes, 10_000_000)
-	p.Plots, p.Cliffs = true, extremes()
+	p.Plots, p.Traced, p.Cliffs = true, true, extremes()
+	return p
+}
+
+// tracingOnly tells in some five minutes what traces cost, and measures nothing else that quick does.
+func tracingOnly() operation.Profile {
+	p := quick()
+	p.Sizes, p.Reads.Passes, p.Writes.Passes, p.Traced = nil, 8, 8, true
 	return p
 }
 
@@ -71,11 +79,6 @@ func extremes() operation.Cliffs {
 	return operation.Cliffs{
 		OwnerJobs: 5_000_000, Backlog: 1_000_000, Expired: 1_000_000, Flood: 200_000, Probes: 200, Streams: 10_000, Lives: 1_000_000,
 	}
-}
-
-// plan is that of a read, with a latency run as long as a block.
-func plan(passes int, warm, measured load.Bound) compare.Plan {
-	return compare.Plan{Passes: passes, Warm: warm, Measured: measured, Latency: measured}
 }
 
 // jobs is the plan of workers, with a number of jobs in each block.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,14 @@ var curves = []operation.Operation{
 	operation.Owners{},
 	operation.Payloads{},
 	operation.Scale{},
+}
+
+// traced are measured when the profile asks for the cost of traces.
+var traced = []operation.Operation{
+	operation.TracedJob,
+	operation.TracedCancel,
+	operation.TracedSubmit,
+	operation.TracedWorker,
 }
 
 // cliffs are measured when the profile has extremes.
@@ -86,6 +95,13 @@ func (s *suite) prepare(ctx context.Context, o options) (err error) {
 	if err = s.env.Fencepost.AddUsers(ctx, seed.UserNames()...); err != nil {
 		return err
 	}
+	if o.against != "" {
+		old := *s.env.Fencepost
+		if old.Binary, err = exec.LookPath(o.against); err != nil {
+			return err
+		}
+		s.env.Old = &old
+	}
 	s.env.Cluster, err = cluster.Start(ctx, o.dataDir, o.postgresBin)
 	return err
 }
@@ -117,6 +133,9 @@ func (s *suite) operations() []operation.Operation {
 	var all []operation.Operation
 	if len(s.env.Sizes) > 0 {
 		all = allOperations
+	}
+	if s.env.Traced {
+		all = slices.Concat(all, traced)
 	}
 	if s.env.Plots {
 		all = slices.Concat(all, curves)

@@ -8,11 +8,12 @@ import (
 	"fencepost/bench/internal/operation"
 )
 
-func TestTheProfileOfCliffsLooksForNothingElse(t *testing.T) {
+func TestAProfileHasItsOperationsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
-		"smoke": len(allOperations) + len(cliffs), "quick": len(allOperations),
-		"full": len(allOperations) + len(curves) + len(cliffs), "cliffs": len(cliffs),
+		"smoke": len(allOperations) + len(traced) + len(cliffs), "quick": len(allOperations),
+		"full": len(allOperations) + len(traced) + len(curves) + len(cliffs), "cliffs": len(cliffs),
+		"tracing": len(traced),
 	} {
 		profile, err := profileNamed(name)
 		require.NoError(t, err)

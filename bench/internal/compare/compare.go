@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"fencepost/bench/internal/load"
 )
@@ -16,6 +17,8 @@ type Comparison struct {
 	Targets []Target
 	// Goals are ratios between two of them.
 	Goals []Goal
+	// Tails are ratios between the latencies of two of them at one rate.
+	Tails []Tail
 }
 
 // Goal is a ratio that is to be reached.
@@ -24,6 +27,9 @@ type Goal struct {
 	Name string
 	// Over and Under are the names of the targets whose rates make the ratio.
 	Over, Under string
+	// With names a target that every operation has to pass besides Under, when it isn't empty. On the same processors, the rate of the
+	// two together is 1 / (1/Under + 1/With).
+	With string
 	// Must and Aim are the least ratio and the wanted one.
 	Must, Aim float64
 }
@@ -34,8 +40,18 @@ type Plan struct {
 	Passes int
 	// Warm and Measured bound the two parts of a block.
 	Warm, Measured load.Bound
-	// Latency bounds the run at half of the measured rate; zero leaves it out.
-	Latency load.Bound
+	// Latency is how long a run at half of the measured rate takes.
+	Latency time.Duration
+}
+
+// Tail is how much longer than another target's the slowest calls of a target may take, at half of its greatest rate for both.
+type Tail struct {
+	// Name is what the report calls it.
+	Name string
+	// Of and Beside are the two.
+	Of, Beside Paced
+	// Must and Aim are the greatest ratio of the 99th percentiles and the wanted one.
+	Must, Aim float64
 }
 
 // Block is one turn of one target.
@@ -85,12 +101,20 @@ func (c Comparison) Run(ctx context.Context, p Plan, checkpoint func(context.Con
 	for _, g := range c.Goals {
 		r.Goals = append(r.Goals, r.judge(g))
 	}
-	return r, c.measureLatency(ctx, p, &r)
+	for _, t := range c.Tails {
+		if err := r.measureTail(ctx, t, p); err != nil {
+			return r, fmt.Errorf("%s: %w", t.Name, err)
+		}
+	}
+	return r, nil
 }
 
 // turn is the order of a pass: every second one is backwards, so that a drift of the machine favours nobody.
-func (c Comparison) turn(pass int) []Target {
-	order := slices.Clone(c.Targets)
+func (c Comparison) turn(pass int) []Target { return Turn(pass, c.Targets) }
+
+// Turn is the order of what takes turns, in a pass.
+func Turn[T any](pass int, of []T) []T {
+	order := slices.Clone(of)
 	if pass%2 == 1 {
 		slices.Reverse(order)
 	}
@@ -116,27 +140,36 @@ func runBlock(ctx context.Context, t Target, p Plan, checkpoint func(context.Con
 	}, err
 }
 
-// measureLatency asks each target that can be paced at half of its own median rate.
-func (c Comparison) measureLatency(ctx context.Context, p Plan, r *Result) error {
-	if p.Latency == (load.Bound{}) {
-		return nil
+// tailPasses is how often the two of a tail take turns.
+const tailPasses = 3
+
+// measureTail asks both at half of the rate of the first. The report has the latencies of the last pass.
+func (r *Result) measureTail(ctx context.Context, t Tail, p Plan) error {
+	rate := r.Rates[t.Of.Name()].Median / 2
+	bound := load.Bound{Ops: int64(rate * p.Latency.Seconds())}
+	beside := t.Beside.Name() + " at the rate of " + t.Of.Name()
+	var ratios []float64
+	for pass := range tailPasses {
+		for _, paced := range Turn(pass, []Paced{t.Of, t.Beside}) {
+			if err := paced.Prepare(ctx, bound.Ops); err != nil {
+				return err
+			}
+			latency, err := paced.RunAt(ctx, rate, bound)
+			if err != nil {
+				return err
+			}
+			name := paced.Name()
+			if paced == t.Beside {
+				name = beside
+			}
+			r.Latency[name] = latency
+			if latency.ErrorsOrMiss > 0 {
+				r.Void = fmt.Sprintf("%s had %d errors or misses at half of its rate", name, latency.ErrorsOrMiss)
+			}
+		}
+		ratios = append(ratios, float64(r.Latency[t.Of.Name()].P99)/float64(max(1, r.Latency[beside].P99)))
 	}
-	for _, t := range c.Targets {
-		paced, ok := t.(Paced)
-		if !ok {
-			continue
-		}
-		rate := r.Rates[t.Name()].Median / 2
-		bound := load.Bound{Ops: int64(rate * p.Latency.Duration.Seconds())}
-		if err := t.Prepare(ctx, bound.Ops); err != nil {
-			return err
-		}
-		_, latency, err := paced.RunAt(ctx, rate, bound)
-		if err != nil {
-			return fmt.Errorf("%s, %s: %w", c.Name, t.Name(), err)
-		}
-		r.Latency[t.Name()] = latency
-	}
+	r.Goals = append(r.Goals, AtMost(t.Name, "", t.Must, t.Aim, ratios...))
 	return nil
 }
 
@@ -152,10 +185,14 @@ func (r Result) rates(target string) []float64 {
 
 // judge takes the ratio of each pass.
 func (r Result) judge(g Goal) Verdict {
-	over, under := r.rates(g.Over), r.rates(g.Under)
+	over, under, with := r.rates(g.Over), r.rates(g.Under), r.rates(g.With)
 	ratios := make([]float64, len(over))
 	for pass := range over {
-		ratios[pass] = over[pass] / under[pass]
+		seconds := 1 / under[pass]
+		if g.With != "" {
+			seconds += 1 / with[pass]
+		}
+		ratios[pass] = over[pass] * seconds
 	}
 	return Verdict{Name: g.Name, Must: g.Must, Aim: g.Aim, Measured: rangeOf(ratios)}
 }

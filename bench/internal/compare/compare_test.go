@@ -80,3 +80,15 @@ func TestATimeIsJudgedFromAbove(t *testing.T) {
 	require.True(t, v.ReachesMust())
 	require.False(t, v.ReachesAim())
 }
+
+func TestALimitIsWhatTwoTargetsAllowTogether(t *testing.T) {
+	t.Parallel()
+	var journal []string
+	c := compare.Comparison{Name: "read", Targets: []compare.Target{
+		(&script{name: "database", journal: &journal}).play(300), (&script{name: "memory", journal: &journal}).play(150),
+		(&script{name: "ours", journal: &journal}).play(50),
+	}, Goals: []compare.Goal{{Name: "ours / limit", Over: "ours", Under: "database", With: "memory"}}}
+	r, err := c.Run(t.Context(), compare.Plan{Passes: 1, Measured: load.Bound{Ops: 1}}, noCheckpoint)
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, r.Goals[0].Measured.Median, 1e-9)
+}

@@ -28,7 +28,7 @@ type Paced interface {
 	Target
 
 	// RunAt does the operation at a rate a second.
-	RunAt(ctx context.Context, rate float64, b load.Bound) (load.Sample, Latency, error)
+	RunAt(ctx context.Context, rate float64, b load.Bound) (Latency, error)
 }
 
 // Latency tells how long calls took, in microseconds from the moment that each was due.

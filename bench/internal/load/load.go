@@ -4,6 +4,7 @@ package load
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func Closed(ctx context.Context, clients int, b Bound, call Call) Sample {
 // longest is the greatest latency that can be told from a greater one.
 const longest = time.Minute
 
-// Open makes calls at a rate, whatever the server does. The latency of a call counts from the moment that it was due, so
+// Open makes calls at a rate, whatever the server does, and with distances by chance (a Poisson process), as pgbench makes them. The latency of a call counts from the moment that it was due, so
 // that a stall is seen by every call that it delays, and not only by those that happened to be under way (the mistake
 // known as coordinated omission).
 func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (Sample, *hdrhistogram.Histogram) {
@@ -112,15 +113,15 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 		wait     sync.WaitGroup
 		measured = make([]*hdrhistogram.Histogram, clients)
 	)
+	due := schedule(time.Now(), rate, total)
 	began := time.Now()
 	for client := range clients {
 		measured[client] = NewHistogram()
 		wait.Go(func() {
 			for number := next.Add(1) - 1; number < total && ctx.Err() == nil; number = next.Add(1) - 1 {
-				due := began.Add(time.Duration(float64(number) / rate * float64(time.Second)))
-				waitUntil(due)
+				waitUntil(due[number])
 				all.add(call(client, number))
-				_ = measured[client].RecordValue(min(time.Since(due), longest).Microseconds()) // in range
+				_ = measured[client].RecordValue(min(time.Since(due[number]), longest).Microseconds()) // in range
 			}
 		})
 	}
@@ -131,6 +132,16 @@ func Open(ctx context.Context, clients int, rate float64, b Bound, call Call) (S
 		sum.Merge(h)
 	}
 	return sample, sum
+}
+
+// schedule is when each call is due.
+func schedule(at time.Time, rate float64, calls int64) []time.Time {
+	due := make([]time.Time, calls)
+	for i := range due {
+		due[i] = at
+		at = at.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second))) //nolint:gosec // nothing is secret about it
+	}
+	return due
 }
 
 func waitUntil(due time.Time) {

@@ -164,15 +164,13 @@ func (l *life) rates(ctx context.Context) (compare.Curve, error) {
 	return curve, nil
 }
 
-// report adds the curves, and their beginnings and ends as numbers.
+// report adds the rates, and the first and the last of the sizes.
 func (l *life) report(r *compare.Result, rates compare.Curve) {
-	r.Curves = append(r.Curves, rates)
 	for _, p := range rates.Points {
 		r.Numbers = append(r.Numbers, compare.Number{Name: "jobs a second up to job " + name(int64(p.X)), Value: p.Y})
 	}
 	for _, of := range slices.Sorted(maps.Keys(l.sizes)) {
 		curve := l.sizes[of]
-		r.Curves = append(r.Curves, *curve)
 		for _, p := range []compare.Point{curve.Points[0], curve.Points[len(curve.Points)-1]} {
 			r.Numbers = append(r.Numbers, compare.Number{
 				Name: fmt.Sprintf("%s after %s jobs", of, name(int64(p.X))), Value: p.Y, Unit: curve.Y,

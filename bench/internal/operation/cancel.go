@@ -16,8 +16,10 @@ type Cancel struct{}
 // Title implements Operation.
 func (Cancel) Title() string { return "cancel" }
 
-var cancelStatement = statement{"cancelSQL", func(owner, id string) []string {
-	return []string{owner, id, "sha256('key'::bytea)", "'" + job.CancellationByOwner + "'"}
+var cancelStatement = statement{"cancel", func(owner string, ids []string) map[string]string {
+	return with(ofRows(owner, ids), map[string]string{
+		"key_hashes": each(ids, "sha256('key'::bytea)"), "cancellation_code": "'" + job.CancellationByOwner + "'",
+	})
 }}
 
 // Measure implements Operation.
@@ -26,23 +28,21 @@ func (o Cancel) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	floor := &target.Pgbench{
-		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: ":next",
-		Statements: e.sql(cancelStatement), Fuel: db.Fuel.Pending, Done: cancelled(db),
-	}
 	peer, err := e.postgraphile(ctx, db, postgraphileCancel)
 	if err != nil {
 		return compare.Result{}, err
 	}
-	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
-		floor, cancelThroughREST(db), fuelled(db, graphql(db, graphqlCancel)),
-	}, fuelledAll(db, peer)...)}
-	c.Goals = e.goals(
-		compare.Goal{Name: "REST cancel / floor", Over: restName, Under: target.FloorName, Must: 0.55, Aim: 0.75},
-		compare.Goal{Name: "GraphQL cancel / floor", Over: graphqlName, Under: target.FloorName, Must: 0.45, Aim: 0.60},
-		compare.Goal{Name: "GraphQL cancel / PostGraphile with 2 workers", Over: graphqlName, Under: postgraphileName, Must: 2.5, Aim: 4},
-	)
-	return c.Run(ctx, e.Writes, e.Cluster.Checkpoint)
+	return e.measure(ctx, contest{
+		title: o.Title(), of: "cancel", db: db, plan: e.Writes,
+		floor: e.writeFloor(db, cancelStatement, db.Fuel.Pending, job.StatusCancelled), shared: cancelStatement,
+		doors: []*target.HTTP{cancelThroughREST(db), fuelled(db, graphql(db, graphqlCancel))},
+		peers: fuelledAll(db, peer),
+		goals: e.goals(
+			compare.Goal{Name: "REST cancel / floor", Over: restName, Under: target.FloorName, Must: 0.55, Aim: 0.75},
+			compare.Goal{Name: "GraphQL cancel / floor", Over: graphqlName, Under: target.FloorName, Must: 0.45, Aim: 0.60},
+			compare.Goal{Name: "GraphQL cancel / PostGraphile with 2 workers", Over: graphqlName, Under: postgraphileName, Must: 2.5, Aim: 4},
+		),
+	})
 }
 
 func cancelThroughREST(db *Database) *target.HTTP { return fuelled(db, rest(db, restCancel)) }

@@ -16,8 +16,8 @@ import (
 // Profile says how large and how long a run is.
 type Profile struct {
 	Name string
-	// Sizes are the numbers of rows to measure growth at, from the smallest to the largest. Without any, only the cliffs are
-	// looked for.
+	// Sizes are the numbers of rows to measure growth at, from the smallest to the largest. Without any, only what the profile asks
+	// for by itself is measured.
 	Sizes []int64
 	// Main is the one of them that operations are compared at.
 	Main int64
@@ -26,8 +26,8 @@ type Profile struct {
 	Reads, Writes, Workers compare.Plan
 	// Timed is how many operations a measured time is taken from.
 	Timed int64
-	// Plots asks for the curves of growth.
-	Plots bool
+	// Plots asks for the curves of growth, and Traced for the cost of traces.
+	Plots, Traced bool
 	// Cliffs are the extremes; when they are zero, nobody looks for cliffs.
 	Cliffs Cliffs
 }
@@ -61,9 +61,12 @@ type Env struct {
 
 	Cluster   *cluster.Cluster
 	Fencepost *process.Fencepost
-	SQL       source.Statements
+	// Old is another version that takes turns with Fencepost; nil without one.
+	Old *process.Fencepost
+	SQL source.Statements
 
 	databases    map[int64]*Database
+	measured     int    // how many times and sizes were
 	postGraphile string // where the peer serves the main database; empty until it is asked for
 	closers      []func() error
 }
@@ -74,6 +77,8 @@ type Database struct {
 	Rows      int64
 	Server    *process.Server
 	Fuel      *seed.Fuel
+
+	old *process.Server // the old version's, once somebody has asked for it
 }
 
 // Operation measures one thing.

@@ -14,7 +14,7 @@ type Growth struct {
 	Of string
 	// Target makes the target on one of the databases.
 	Target func(ctx context.Context, e *Env, db *Database) (compare.Target, error)
-	// Plan is the one of the profile's that is followed, except for the latency.
+	// Plan is the one of the profile's that is followed.
 	Plan func(Profile) compare.Plan
 	// Must and Aim bound the rate at the most rows over that at the fewest, or at the second most when FromMiddle is set.
 	Must, Aim  float64
@@ -71,25 +71,23 @@ func (g Growth) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 		if err != nil {
 			return compare.Result{}, err
 		}
-		c.Targets = append(c.Targets, sized{t, rows})
+		c.Targets = append(c.Targets, labelled{t, t.Name() + " at " + name(rows) + " rows"})
 	}
 	c.Goals = []compare.Goal{g.goal(c.Targets, e.Sizes)}
-	plan := g.Plan(e.Profile)
-	plan.Latency = noLatency
-	r, err := c.Run(ctx, plan, e.Cluster.Checkpoint)
+	r, err := c.Run(ctx, g.Plan(e.Profile), e.Cluster.Checkpoint)
 	r.Curves = append(r.Curves, g.rates(r, c.Targets, e.Sizes))
 	return r, err
 }
 
-// sized is a target that is called by the rows of its database, too.
-type sized struct {
+// labelled is a target under another name.
+type labelled struct {
 	compare.Target
 
-	rows int64
+	label string
 }
 
 // Name implements compare.Target.
-func (s sized) Name() string { return fmt.Sprintf("%s at %s rows", s.Target.Name(), name(s.rows)) }
+func (l labelled) Name() string { return l.label }
 
 func (g Growth) goal(targets []compare.Target, sizes []int64) compare.Goal {
 	from, to := 0, len(sizes)-1

@@ -15,8 +15,8 @@ type JobByID struct{}
 // Title implements Operation.
 func (JobByID) Title() string { return "job by id" }
 
-// jobStatement reads a job, as both doors do.
-var jobStatement = statement{"jobSQL", func(owner, id string) []string { return []string{owner, id} }}
+// jobStatement reads jobs, as both doors do.
+var jobStatement = statement{"jobs", ofRows}
 
 // Measure implements Operation.
 func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {
@@ -28,17 +28,17 @@ func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
-		e.readFloor(db, seed.JobRow(db.Rows), jobStatement),
-		restJob(db),
-		graphql(db, func(int64) target.Request { return graphqlJob(db.Rows) }),
-	}, peer...)}
-	c.Goals = e.goals(
-		compare.Goal{Name: "REST job / floor", Over: restName, Under: target.FloorName, Must: 0.45, Aim: 0.60},
-		compare.Goal{Name: "GraphQL job / floor", Over: graphqlName, Under: target.FloorName, Must: 0.33, Aim: 0.45},
-		compare.Goal{Name: "GraphQL job / PostGraphile with 2 workers", Over: graphqlName, Under: postgraphileName, Must: 2, Aim: 3},
-	)
-	return c.Run(ctx, e.Reads, e.Cluster.Checkpoint)
+	return e.measure(ctx, contest{
+		title: o.Title(), of: "job", db: db, plan: e.Reads,
+		floor: e.readFloor(db, seed.JobRow(db.Rows), jobStatement), shared: jobStatement,
+		doors: []*target.HTTP{restJob(db), graphql(db, func(int64) target.Request { return graphqlJob(db.Rows) })},
+		peers: peer,
+		goals: e.goals(
+			compare.Goal{Name: "REST job / floor", Over: restName, Under: target.FloorName, Must: 0.45, Aim: 0.60},
+			compare.Goal{Name: "GraphQL job / floor", Over: graphqlName, Under: target.FloorName, Must: 0.33, Aim: 0.45},
+			compare.Goal{Name: "GraphQL job / PostGraphile with 2 workers", Over: graphqlName, Under: postgraphileName, Must: 2, Aim: 3},
+		),
+	})
 }
 
 func restJob(db *Database) *target.HTTP {

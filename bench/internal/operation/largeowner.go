@@ -77,9 +77,7 @@ func (o LargeOwner) rates(ctx context.Context, e *Env, db *Database, large, usua
 			Over: over.Label, Under: under.Label, Must: 0.5, Aim: 0.8,
 		})
 	}
-	plan := e.Reads
-	plan.Latency = noLatency
-	return c.Run(ctx, plan, e.Cluster.Checkpoint)
+	return c.Run(ctx, e.Reads, e.Cluster.Checkpoint)
 }
 
 const countsDocument = `query Counts { jobStatusCounts { status count } }`

@@ -17,9 +17,11 @@ func (Lineage) Title() string { return "lineage of 100 jobs" }
 
 // The two statements of a lineage's first page.
 var (
-	summaryStatement = statement{"lineageSummarySQL", func(owner, id string) []string { return []string{owner, id} }}
-	pageStatement    = statement{"lineagePageSQL", func(owner, id string) []string {
-		return []string{owner, id, "0", "'00000000-0000-0000-0000-000000000000'::uuid", "101"}
+	summaryStatement = statement{"lineage summary", ofRow}
+	pageStatement    = statement{"lineage page", func(owner string, ids []string) map[string]string {
+		return with(ofRow(owner, ids), map[string]string{
+			"after_generation": "0", "after_id": "'00000000-0000-0000-0000-000000000000'::uuid", "limit": "101",
+		})
 	}}
 )
 
@@ -33,19 +35,19 @@ func (o Lineage) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	c := compare.Comparison{Name: o.Title(), Targets: append([]compare.Target{
-		e.readFloor(db, seed.LineageRow(db.Rows), summaryStatement, pageStatement),
-		restLineage(db),
-		graphql(db, func(int64) target.Request { return graphqlLineage(db.Rows) }),
-	}, peer...)}
-	c.Goals = e.goals(
-		compare.Goal{Name: "GraphQL lineage of 100 / REST lineage of 100", Over: graphqlName, Under: restName, Must: 0.45, Aim: 0.70},
-		compare.Goal{
-			Name: "GraphQL lineage of 100 / PostGraphile with 2 workers",
-			Over: graphqlName, Under: postgraphileName, Must: 1, Aim: 1.5,
-		},
-	)
-	return c.Run(ctx, e.Reads, e.Cluster.Checkpoint)
+	return e.measure(ctx, contest{
+		title: o.Title(), of: "lineage of 100", db: db, plan: e.Reads,
+		floor: e.readFloor(db, seed.LineageRow(db.Rows), summaryStatement, pageStatement),
+		doors: []*target.HTTP{restLineage(db), graphql(db, func(int64) target.Request { return graphqlLineage(db.Rows) })},
+		peers: peer,
+		goals: e.goals(
+			compare.Goal{Name: "GraphQL lineage of 100 / REST lineage of 100", Over: graphqlName, Under: restName, Must: 0.45, Aim: 0.70},
+			compare.Goal{
+				Name: "GraphQL lineage of 100 / PostGraphile with 2 workers",
+				Over: graphqlName, Under: postgraphileName, Must: 1, Aim: 1.5,
+			},
+		),
+	})
 }
 
 func restLineage(db *Database) *target.HTTP {

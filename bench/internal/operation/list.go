@@ -18,8 +18,8 @@ type List struct{}
 // Title implements Operation.
 func (List) Title() string { return "list of 50 jobs" }
 
-var listStatement = statement{"listSQL", func(owner, id string) []string {
-	return []string{owner, id, "51"}
+var listStatement = statement{"list", func(owner string, ids []string) map[string]string {
+	return map[string]string{"owner": owner, "before": ids[0], "limit": "51"}
 }}
 
 // Measure implements Operation.
@@ -32,10 +32,10 @@ func (o List) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	c := compare.Comparison{Name: o.Title(), Targets: []compare.Target{
-		e.readFloor(db, seed.PositionRow(db.Rows), listStatement), throughREST,
-	}}
-	return c.Run(ctx, e.Reads, e.Cluster.Checkpoint)
+	return e.measure(ctx, contest{
+		title: o.Title(), of: "list of 50", db: db, plan: e.Reads,
+		floor: e.readFloor(db, seed.PositionRow(db.Rows), listStatement), doors: []*target.HTTP{throughREST},
+	})
 }
 
 func restList(ctx context.Context, db *Database) (*target.HTTP, error) {

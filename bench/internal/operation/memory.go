@@ -29,48 +29,41 @@ var largePayload = func() string {
 
 // Measure implements Operation.
 func (o Memory) Measure(ctx context.Context, e *Env) (compare.Result, error) {
-	url, err := e.Empty(ctx, "memory")
-	if err != nil {
-		return compare.Result{}, err
-	}
-	db := &Database{URL: url, Fuel: seed.NewFuel(url)}
-	result := compare.Measured(o.Title(), "")
+	r := compare.Measured(o.Title(), "")
 	for _, door := range []struct {
 		name    string
 		request func(row int64) target.Request
 	}{{restName, largeREST}, {graphqlName, largeGraphQL}} {
-		mebibytes, sample, err := o.peak(ctx, e, db, door.request)
-		if err != nil {
-			return result, err
+		if err := e.bound(ctx, &r, bounded{
+			name: "resident memory of serve, 32 clients, payloads of 1 MiB over " + door.name, unit: "MiB", must: 300, aim: 150,
+			measure: func(ctx context.Context, e *Env, database string) (float64, string, error) {
+				return o.peak(ctx, e, database, door.request)
+			},
+		}); err != nil {
+			return r, err
 		}
-		if sample.Errors+sample.Misses > 0 {
-			result.Void = sample.FirstError
-		}
-		result.Goals = append(result.Goals, compare.AtMost(
-			"resident memory of serve, 32 clients, payloads of 1 MiB over "+door.name, "MiB", 300, 150, mebibytes))
 	}
-	return result, nil
+	return r, nil
 }
 
 // peak is the most memory that a server of its own takes, in MiB.
-func (Memory) peak(ctx context.Context, e *Env, db *Database, request func(int64) target.Request) (float64, load.Sample, error) {
-	server, err := e.Fencepost.Serve(ctx, db.URL, e.ServeFlags...)
+func (Memory) peak(ctx context.Context, e *Env, database string, request func(int64) target.Request) (float64, string, error) {
+	db, err := e.Seed(ctx, database, 0, 0)
 	if err != nil {
-		return 0, load.Sample{}, err
+		return 0, "", err
 	}
-	defer server.Stop() //nolint:errcheck // its memory is known by then
-	t := &target.HTTP{Label: "memory", Address: server.Address, Request: request}
-	t.Fuel = func(_ context.Context, ops int64) (int64, error) { return db.Fuel.Reserve(ops), nil }
+	t := rest(db, request)
+	t.Fuel = reserved(db)
 	ops := max(e.Timed, 2*load.Clients)
 	if err := t.Prepare(ctx, ops); err != nil {
-		return 0, load.Sample{}, err
+		return 0, "", err
 	}
 	sample, err := t.Run(ctx, load.Bound{Ops: ops})
 	if err != nil {
-		return 0, sample, err
+		return 0, "", err
 	}
-	bytes, err := server.PeakMemory()
-	return float64(bytes) / (1 << 20), sample, err
+	bytes, err := db.Server.PeakMemory()
+	return float64(bytes) / (1 << 20), sample.FirstError, err
 }
 
 func largeREST(row int64) target.Request {

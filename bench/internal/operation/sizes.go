@@ -1,10 +1,6 @@
 package operation
 
-import (
-	"fmt"
-
-	"fencepost/bench/internal/load"
-)
+import "fmt"
 
 // name writes a number of rows as people say it: 1e6, or 40000.
 func name(rows int64) string {
@@ -17,6 +13,3 @@ func name(rows int64) string {
 	}
 	return fmt.Sprint(rows)
 }
-
-// noLatency leaves the latency out of a plan.
-var noLatency load.Bound

@@ -16,9 +16,12 @@ type Submit struct{}
 // Title implements Operation.
 func (Submit) Title() string { return "submit" }
 
-var submitStatement = statement{"submitSQL", func(owner, id string) []string {
-	payload := "'" + seed.Payload + "'::bytea"
-	return []string{owner, id, "sha256(uuid_send(" + id + "))", "sha256(" + payload + ")", payload, fmt.Sprint(seed.RecordCount)}
+var submitStatement = statement{"submit", func(owner string, ids []string) map[string]string {
+	const payload = "'" + seed.Payload + "'::bytea"
+	return with(ofRows(owner, ids), map[string]string{
+		"key_hashes": each(ids, "sha256(uuid_send(%s))"), "digests": each(ids, "sha256("+payload+")"), "payloads": each(ids, payload),
+		"record_counts": each(ids, fmt.Sprint(seed.RecordCount)), "trace_parents": each(ids, "''"),
+	})
 }}
 
 // Measure implements Operation.
@@ -27,18 +30,12 @@ func (o Submit) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	if err != nil {
 		return compare.Result{}, err
 	}
-	made := func(ctx context.Context, first, ops int64) (int64, error) {
-		return db.Fuel.Count(ctx, first, ops, job.StatusPending)
-	}
-	floor := &target.Pgbench{
-		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: ":next",
-		Statements: e.sql(submitStatement), Fuel: reserved(db), Done: made,
-	}
-	c := compare.Comparison{
-		Name: o.Title(), Targets: []compare.Target{floor, submitThroughREST(db)},
-		Goals: []compare.Goal{{Name: "REST submit / floor", Over: restName, Under: target.FloorName, Must: 0.50, Aim: 0.65}},
-	}
-	return c.Run(ctx, e.Writes, e.Cluster.Checkpoint)
+	return e.measure(ctx, contest{
+		title: o.Title(), of: "submit", db: db, plan: e.Writes,
+		floor: e.writeFloor(db, submitStatement, reserved(db), job.StatusPending), shared: submitStatement,
+		doors: []*target.HTTP{submitThroughREST(db)},
+		goals: []compare.Goal{{Name: "REST submit / floor", Over: restName, Under: target.FloorName, Must: 0.50, Aim: 0.65}},
+	})
 }
 
 func submitThroughREST(db *Database) *target.HTTP {

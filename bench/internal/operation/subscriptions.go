@@ -118,9 +118,7 @@ func (f *followed) rates(ctx context.Context, e *Env, title string) (compare.Res
 	}, Goals: []compare.Goal{{
 		Name: "REST job rate with " + name(f.count) + " subscriptions / without", Over: with, Under: without, Must: 0.5, Aim: 0.8,
 	}}}
-	plan := e.Reads
-	plan.Latency = noLatency
-	return c.Run(ctx, plan, e.Cluster.Checkpoint)
+	return c.Run(ctx, e.Reads, e.Cluster.Checkpoint)
 }
 
 // cancelEach cancels one job after the other, and waits until its subscriber has been told.

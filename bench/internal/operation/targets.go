@@ -2,7 +2,9 @@ package operation
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/process"
@@ -17,18 +19,19 @@ const (
 	postgraphileName = "PostGraphile"
 )
 
-// statement is one of the product's, whose parameters are to be filled in.
+// statement is one of the product's.
 type statement struct {
 	name string
-	args func(owner, id string) []string
+	// args are SQL expressions for its parameters, by name. They are about rows of one owner.
+	args func(owner string, ids []string) map[string]string
 }
 
-// sql fills in statements for the floor.
-func (e *Env) sql(statements ...statement) func(owner, id string) ([]string, error) {
-	return func(owner, id string) ([]string, error) {
+// sql fills in statements.
+func (e *Env) sql(statements ...statement) func(owner string, ids []string) ([]string, error) {
+	return func(owner string, ids []string) ([]string, error) {
 		var texts []string
 		for _, st := range statements {
-			text, err := e.SQL.Get(st.name, st.args(owner, id)...)
+			text, err := e.SQL.Get(st.name, st.args(owner, ids))
 			if err != nil {
 				return nil, err
 			}
@@ -38,9 +41,41 @@ func (e *Env) sql(statements ...statement) func(owner, id string) ([]string, err
 	}
 }
 
+// ofRow are the parameters of a statement about one row, and ofRows those of one about several.
+func ofRow(owner string, ids []string) map[string]string {
+	return map[string]string{"owner": owner, "id": ids[0]}
+}
+
+func ofRows(owner string, ids []string) map[string]string {
+	return map[string]string{"owners": each(ids, owner), "ids": each(ids, "%s")}
+}
+
+// each is an array with an expression for each id; %s in it is the id.
+func each(ids []string, expression string) string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = strings.ReplaceAll(expression, "%s", id)
+	}
+	return "ARRAY[" + strings.Join(all, ", ") + "]"
+}
+
+// with adds parameters.
+func with(args map[string]string, further map[string]string) map[string]string {
+	maps.Copy(args, further)
+	return args
+}
+
 // readFloor runs statements on a row that is picked by a pgbench expression.
-func (e *Env) readFloor(db *Database, row string, statements ...statement) compare.Target {
+func (e *Env) readFloor(db *Database, row string, statements ...statement) *target.Pgbench {
 	return &target.Pgbench{Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
+}
+
+// writeFloor runs a statement on rows that it uses up.
+func (e *Env) writeFloor(db *Database, st statement, from fuel, to job.Status) *target.Pgbench {
+	return &target.Pgbench{
+		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Statements: e.sql(st), Fuel: from,
+		Done: func(ctx context.Context, first, ops int64) (int64, error) { return db.Fuel.Count(ctx, first, ops, to) },
+	}
 }
 
 // fuel makes the rows that so many operations use up, and returns the number of the first.
@@ -51,13 +86,6 @@ func pending(db *Database) fuel { return db.Fuel.Pending }
 func running(db *Database) fuel { return db.Fuel.Running }
 func reserved(db *Database) fuel {
 	return func(_ context.Context, ops int64) (int64, error) { return db.Fuel.Reserve(ops), nil }
-}
-
-// cancelled counts the jobs of a range of fuel that are cancelled.
-func cancelled(db *Database) func(ctx context.Context, first, ops int64) (int64, error) {
-	return func(ctx context.Context, first, ops int64) (int64, error) {
-		return db.Fuel.Count(ctx, first, ops, job.StatusCancelled)
-	}
 }
 
 // rest and graphql are the two doors of a database's server; a read ignores the row that it is given.

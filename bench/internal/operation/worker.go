@@ -19,12 +19,15 @@ func (WorkerRate) Title() string { return "worker" }
 
 // The statements that take jobs and end one. A lease that succeeds is one of [seed.Fuel.Running].
 var (
-	claimStatement = statement{"claimSQL", func(_, _ string) []string {
-		return []string{
-			fmt.Sprint(claimedAtOnce), "gen_random_uuid()", "interval '1 minute'", "5", "'" + string(job.FailureAttemptsExhausted) + "'", "16384",
+	claimStatement = statement{"claim", func(string, []string) map[string]string {
+		return map[string]string{
+			"limit": fmt.Sprint(claimedAtOnce), "worker_id": "gen_random_uuid()", "duration": "interval '1 minute'", "max_attempts": "5",
+			"failure_code": "'" + string(job.FailureAttemptsExhausted) + "'", "max_claimed_payload": "16384",
 		}
 	}}
-	succeedStatement = statement{"succeedSQL", func(owner, id string) []string { return []string{owner, id, id} }}
+	succeedStatement = statement{"succeed", func(owner string, ids []string) map[string]string {
+		return with(ofRow(owner, ids), map[string]string{"claim_id": ids[0]})
+	}}
 )
 
 // claimedAtOnce is how many jobs a worker at rest claims, with as many executors as it has by default.
@@ -37,16 +40,22 @@ func (o WorkerRate) Measure(ctx context.Context, e *Env) (compare.Result, error)
 		return compare.Result{}, err
 	}
 	c := compare.Comparison{Name: o.Title(), Targets: []compare.Target{worker}}
+	if e.Old != nil {
+		old := e.as(e.Old).workerOn(worker.DatabaseURL, worker.Pool)
+		old.Label = "old " + target.WorkerName
+		c.Targets = append(c.Targets, old)
+		c.Goals = append(c.Goals, against("worker", target.WorkerName, old.Label))
+	}
 	if e.Peers {
 		peer, err := e.river(ctx)
 		if err != nil {
 			return compare.Result{}, err
 		}
 		c.Targets = append(c.Targets, peer)
-		c.Goals = []compare.Goal{{
+		c.Goals = append(c.Goals, compare.Goal{
 			Name: "worker, everything on / tuned River on the same work",
 			Over: target.WorkerName, Under: target.RiverName, Must: 1.5, Aim: 2.5,
-		}}
+		})
 	}
 	return c.Run(ctx, e.Workers, e.Cluster.Checkpoint)
 }

@@ -3,15 +3,21 @@ package process
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"fencepost/bench/internal/answer"
 )
 
 // Fencepost is the product's binary and a users file for it.
 type Fencepost struct {
 	Binary    string
 	UsersFile string
+	// Environment is added to that of its processes, each variable as name=value.
+	Environment []string
 }
 
 // Password is the one that every user of a measurement has.
@@ -26,6 +32,13 @@ func BuildFencepost(ctx context.Context, dir string) (*Fencepost, error) {
 		return nil, fmt.Errorf("build fencepost: %w: %s", err, output)
 	}
 	return f, nil
+}
+
+// With is the same with further variables of the environment.
+func (f *Fencepost) With(environment ...string) *Fencepost {
+	with := *f
+	with.Environment = append(slices.Clone(f.Environment), environment...)
+	return &with
 }
 
 // AddUsers makes users in the users file.
@@ -69,7 +82,7 @@ func (f *Fencepost) Serve(ctx context.Context, databaseURL string, args ...strin
 	if err != nil {
 		return nil, err
 	}
-	p, err := Start(ctx, f.Binary, append([]string{
+	p, err := StartWith(ctx, f.Environment, f.Binary, append([]string{
 		"serve", "--database-url", databaseURL, "--users-file", f.UsersFile,
 		"--listen", address, "--admin-listen", admin, "--workers", "0",
 	}, args...)...)
@@ -79,13 +92,32 @@ func (f *Fencepost) Serve(ctx context.Context, databaseURL string, args ...strin
 	return &Server{Process: p, Address: address, Admin: admin}, p.WaitUntilServing(ctx, "http://"+address+"/readyz")
 }
 
+// AnswerFromMemory starts this program itself, as a server for the product's users that has one answer to all requests. The answer lies in
+// a file meanwhile.
+func (f *Fencepost) AnswerFromMemory(ctx context.Context, a answer.Answer, path string) (p *Process, address string, err error) {
+	if err := a.Write(path); err != nil {
+		return nil, "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	if address, err = FreeAddress(ctx); err != nil {
+		return nil, "", err
+	}
+	if p, err = Start(ctx, self, answer.Command, address, f.UsersFile, path); err != nil {
+		return nil, "", err
+	}
+	return p, address, p.WaitUntilServing(ctx, "http://"+address)
+}
+
 // Work starts a worker on a database.
 func (f *Fencepost) Work(ctx context.Context, databaseURL string, args ...string) (*Process, error) {
 	admin, err := FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := Start(ctx, f.Binary, append([]string{
+	p, err := StartWith(ctx, f.Environment, f.Binary, append([]string{
 		"work", "--database-url", databaseURL, "--admin-listen", admin,
 	}, args...)...)
 	if err != nil {

@@ -31,8 +31,14 @@ type Process struct {
 
 // Start runs a program until Stop, or until ctx ends.
 func Start(ctx context.Context, program string, args ...string) (*Process, error) {
+	return StartWith(ctx, nil, program, args...)
+}
+
+// StartWith is Start with further variables of the environment.
+func StartWith(ctx context.Context, environment []string, program string, args ...string) (*Process, error) {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the programs that are measured
 	p := &Process{cmd: cmd, output: &bytes.Buffer{}, done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), environment...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = stopPatience

@@ -9,7 +9,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,18 +56,28 @@ func parse(positions *token.FileSet, dir string) ([]*ast.File, error) {
 	return files, nil
 }
 
-// Get returns a statement with its parameters ($1, $2, …) replaced by SQL expressions.
-func (s Statements) Get(name string, args ...string) (string, error) {
-	sql, found := s[name]
+// names are the constants by the names of their statements, with the names of their parameters.
+var names = map[string][]string{
+	"jobs":            {"gatheredSQL", "owners", "ids"},
+	"list":            {"listSQL", "owner", "before", "limit"},
+	"lineage summary": {"lineageSummarySQL", "owner", "id"},
+	"lineage page":    {"lineagePageSQL", "owner", "id", "after_generation", "after_id", "limit"},
+	"cancel":          {"gatheredCancelSQL", "owners", "ids", "key_hashes", "cancellation_code"},
+	"submit":          {"gatheredSubmitSQL", "owners", "ids", "key_hashes", "digests", "payloads", "record_counts"},
+	"claim":           {"claimSQL", "limit", "worker_id", "duration", "max_attempts", "failure_code", "max_claimed_payload"},
+	"succeed":         {"succeedSQL", "owner", "id", "claim_id"},
+}
+
+// Get returns a statement with its parameters replaced by SQL expressions.
+func (s Statements) Get(name string, args map[string]string) (string, error) {
+	constant := names[name]
+	sql, found := s[constant[0]]
 	if !found {
-		return "", fmt.Errorf("the product has no statement %q, only %v", name, slices.Sorted(maps.Keys(s)))
+		return "", fmt.Errorf("the product has no statement %q", name)
 	}
 	// From the last, so that $1 does not match the beginning of $10.
-	for i, arg := range slices.Backward(args) {
-		sql = strings.ReplaceAll(sql, fmt.Sprintf("$%d", i+1), "("+arg+")")
-	}
-	if strings.Contains(sql, "$") {
-		return "", fmt.Errorf("statement %q has more parameters than %d", name, len(args))
+	for i, param := range slices.Backward(constant[1:]) {
+		sql = strings.ReplaceAll(sql, fmt.Sprintf("$%d", i+1), "("+args[param]+")")
 	}
 	return strings.TrimSpace(sql), nil
 }

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/valyala/fasthttp"
 
+	"fencepost/bench/internal/answer"
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/process"
@@ -82,10 +84,10 @@ func (h *HTTP) Run(ctx context.Context, b load.Bound) (load.Sample, error) {
 const pacedClients = 4 * load.Clients
 
 // RunAt implements compare.Paced.
-func (h *HTTP) RunAt(ctx context.Context, rate float64, b load.Bound) (load.Sample, compare.Latency, error) {
+func (h *HTTP) RunAt(ctx context.Context, rate float64, b load.Bound) (compare.Latency, error) {
 	first := h.take(b)
 	sample, histogram := load.Open(ctx, pacedClients, rate, b, h.caller(pacedClients, first))
-	return sample, Latency(rate, sample, histogram), nil
+	return latencyOf(rate, sample, histogram), nil
 }
 
 func (h *HTTP) take(b load.Bound) (first int64) {
@@ -94,12 +96,30 @@ func (h *HTTP) take(b load.Bound) (first int64) {
 	return first
 }
 
-// Latency is a histogram of microseconds in the report's terms.
-func Latency(rate float64, s load.Sample, h *hdrhistogram.Histogram) compare.Latency {
+// latencyOf is a histogram of microseconds in the report's terms.
+func latencyOf(rate float64, s load.Sample, h *hdrhistogram.Histogram) compare.Latency {
 	return compare.Latency{
 		Rate: rate, P50: h.ValueAtQuantile(50), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max(),
 		NumberOfCalls: h.TotalCount(), ErrorsOrMiss: s.Errors + s.Misses,
 	}
+}
+
+// Answer makes one request and returns what came back, down to its header fields.
+func (h *HTTP) Answer(ctx context.Context) (answer.Answer, error) {
+	if err := h.Prepare(ctx, 1); err != nil {
+		return answer.Answer{}, err
+	}
+	var request fasthttp.Request
+	var response fasthttp.Response
+	want := h.fill(&request, h.take(load.Bound{Ops: 1}))
+	if err := (&fasthttp.HostClient{Addr: h.Address}).DoTimeout(&request, &response, timeout); err != nil {
+		return answer.Answer{}, err
+	}
+	a := answer.Answer{Status: response.StatusCode(), Header: http.Header{}, Body: response.Body()}
+	for name, value := range response.Header.All() {
+		a.Header.Add(string(name), string(value))
+	}
+	return a, check(&response, want)
 }
 
 const timeout = 30 * time.Second

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fencepost/bench/internal/seed"
 )
 
 func TestSteadyTimeLeavesOutTheFirstAndTheLastTenth(t *testing.T) {
@@ -22,7 +24,7 @@ func TestSteadyTimeLeavesOutTheFirstAndTheLastTenth(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.1"), []byte(first.String()), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.1.1"), []byte(second.String()), 0o600))
-	took, err := steadyTime(dir, 100)
+	took, err := steadyTime(dir)
 	require.NoError(t, err)
 	require.Equal(t, 100*time.Millisecond, took)
 }
@@ -36,5 +38,35 @@ func TestReportOfPgbenchIsRead(t *testing.T) {
 	require.EqualValues(t, 2, sample.Errors)
 	require.InDelta(t, 800, sample.Rate(), 1e-6)
 	_, err = parseReport("connection refused")
-	require.ErrorContains(t, err, "no rate")
+	require.ErrorIs(t, err, ErrNoRate)
+}
+
+func TestTheRowsOfAWriteHaveNoGapInAnyWay(t *testing.T) {
+	t.Parallel()
+	for _, way := range []Way{{}, {Clients: 1}, {Clients: 4, Pipeline: 8}, {Clients: 8, Rows: 32}, {Clients: 32, Pipeline: 2, Rows: 4}} {
+		ops, seen := int64(0), map[int64]bool{}
+		for client := range way.clients() {
+			for turn := range way.transactions(2048) {
+				group := turn*way.clients() + client
+				for i := range way.together() {
+					seen[group/seed.Users*seed.Users*way.together()+seed.Users*i+group%seed.Users] = true
+					ops++
+				}
+			}
+		}
+		require.LessOrEqual(t, ops, int64(2048), way)
+		require.Len(t, seen, int(ops), way)
+		require.True(t, seen[0] && seen[ops-1], way)
+	}
+}
+
+func TestAPipelineHasAStatementForEachPartOfItsRows(t *testing.T) {
+	t.Parallel()
+	p := Pgbench{Row: "7", Way: Way{Pipeline: 2, Rows: 2}, Statements: func(_ string, ids []string) ([]string, error) {
+		return []string{fmt.Sprintf("SELECT %d", len(ids))}, nil
+	}}
+	script, err := p.script()
+	require.NoError(t, err)
+	require.Contains(t, script, "\\startpipeline\nSELECT 2;\nSELECT 2;\n\\endpipeline")
+	require.Contains(t, script, "\\set row3 7\n")
 }
