@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/batch"
+	"fencepost/internal/faultproxy"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/statements"
 	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
@@ -170,19 +172,20 @@ func TestSubmissionsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 
 func TestBusyKeyFailsNoOtherSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.WithLockTimeout(time.Second))
-	n := w.NewJob("busy", storetest.Batch)
+	w := newWorld(t)
 	holder := w.Begin()
-	w.Send(holder, "submit", storetest.SubmitArgs(n))
-
-	busy := []<-chan storetest.Result[job.Accepted]{storetest.Async(w.submitLater("busy", storetest.Batch))}
-	w.WaitForLock()
-	busy = append(busy, storetest.Async(w.submitLater("busy", storetest.Batch)))
-	free := storetest.Async(w.submitLater("free", storetest.Batch))
-	w.waitForCalls(w.Store.WaitingSubmissions, 2) // and they will share the next statement
+	w.Send(holder, "submit", storetest.SubmitArgs(w.NewJob("busy", storetest.Batch)))
+	proxy := faultproxy.Start(t, w.URL)
+	far := &world{storetest.On(t, proxy.URL(), storetest.WithLockTimeout(50*time.Millisecond))}
+	underWay := proxy.Hold(faultproxy.AfterCommit, statements.Named("submit").SQL)
+	first := storetest.Async(far.submitLater("first", storetest.Batch))
+	underWay.Wait(t)
+	busy := storetest.Async(far.submitLater("busy", storetest.Batch))
+	free := storetest.Async(far.submitLater("free", storetest.Batch))
+	w.waitForCalls(far.Store.WaitingSubmissions, 2) // and they will share the next statement
+	underWay.Pass(t)
+	require.NoError(t, (<-first).Err)
 	require.NoError(t, (<-free).Err)
-	for _, b := range busy {
-		storetest.RequireProblem(t, job.CodeSubmissionInProgress, (<-b).Err)
-	}
+	storetest.RequireProblem(t, job.CodeSubmissionInProgress, (<-busy).Err)
 	require.NoError(t, holder.Rollback(t.Context()))
 }

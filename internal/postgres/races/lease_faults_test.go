@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -14,29 +15,39 @@ import (
 	"fencepost/internal/worker"
 )
 
-// shortLease is time enough to execute a small job before it ends.
-const shortLease = 3 * time.Second
-
 // holdCommits makes every COMMIT of an execution wait at the gate, as if the disk were slow.
 const holdCommits = `
 CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(%d); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER commits_wait AFTER INSERT ON etl_idempotency_records DEFERRABLE INITIALLY DEFERRED
 	FOR EACH ROW EXECUTE FUNCTION wait_at_gate()`
 
-// pastTheFence executes a job as far as into its commit, and waits there until the lease has ended.
+// steppedClock is a clock in front of the database's own, which goes forward when the test says so.
+const steppedClock = `
+CREATE SCHEMA stepped;
+CREATE TABLE stepped.clock AS SELECT interval '0' AS ahead;
+CREATE FUNCTION stepped.clock_timestamp() RETURNS timestamptz VOLATILE SECURITY DEFINER LANGUAGE sql
+	AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM stepped.clock';
+GRANT USAGE ON SCHEMA stepped TO PUBLIC`
+
+// stepClock gives the steppedClock to all connections that are made from now on.
+func (w *world) stepClock() {
+	w.Helper()
+	w.MustExec(steppedClock)
+	database := pgx.Identifier{w.Admin.Config().ConnConfig.Database}.Sanitize()
+	w.MustExec("ALTER DATABASE " + database + " SET search_path = stepped, pg_catalog, public")
+}
+
+// pastTheFence executes a job as far as into its commit, and lets the lease end there.
 func (w *world) pastTheFence() (j job.Job, execution <-chan storetest.Result[struct{}], open func()) {
 	w.Helper()
+	w.stepClock()
 	w.MustExec(fmt.Sprintf(holdCommits, storetest.Gate))
-	j = w.Submit()
-	claimed, err := w.Store.Claim(w.Context(), aClaim(shortLease))
-	require.NoError(w, err)
-	require.Len(w, claimed.Leases, 1)
+	j, lease := w.RunningJob()
 	open = w.CloseGate()
-	execution = w.Execute(claimed.Leases[0])
+	execution = w.Execute(lease)
 	w.WaitForLock()
-	require.Eventually(w, func() bool {
-		return w.Count("etl_job_records WHERE lease_expires_at <= clock_timestamp()") == 1
-	}, storetest.Patience, 10*time.Millisecond)
+	require.Empty(w, w.ClaimAll(10), "the lease is alive")
+	w.MustExec("UPDATE stepped.clock SET ahead = '1 hour'")
 	return j, execution, open
 }
 
