@@ -15,7 +15,6 @@ import (
 	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/report"
 	"fencepost/bench/internal/seed"
-	"fencepost/bench/internal/source"
 )
 
 // allOperations are measured in this order.
@@ -86,9 +85,6 @@ func openSuite(ctx context.Context, profile operation.Profile, o options) (*suit
 
 // prepare builds the product and starts an empty server.
 func (s *suite) prepare(ctx context.Context, o options) (err error) {
-	if s.env.SQL, err = source.Read("../internal/postgres"); err != nil {
-		return err
-	}
 	if s.env.Fencepost, err = process.BuildFencepost(ctx, s.directory); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (e *Env) fastest(ctx context.Context, c contest) (best *target.Pgbench, tri
 		alone := *c.floor
 		alone.Label, alone.Way = "database, "+way.String(), way
 		if way.Rows > 0 {
-			alone.Statements = e.sql(c.shared)
+			alone.Statements = sql(c.shared)
 		}
 		if err := alone.Prepare(ctx, c.plan.Warm.Ops); err != nil {
 			return nil, nil, err

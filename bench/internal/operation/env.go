@@ -10,7 +10,6 @@ import (
 	"fencepost/bench/internal/compare"
 	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/seed"
-	"fencepost/bench/internal/source"
 )
 
 // Profile says how large and how long a run is.
@@ -63,7 +62,6 @@ type Env struct {
 	Fencepost *process.Fencepost
 	// Old is another version that takes turns with Fencepost; nil without one.
 	Old *process.Fencepost
-	SQL source.Statements
 
 	databases    map[int64]*Database
 	measured     int    // how many times and sizes were

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/target"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/statements"
 )
 
 // The names of the targets, in the report and in goals.
@@ -27,18 +29,22 @@ type statement struct {
 }
 
 // sql fills in statements.
-func (e *Env) sql(statements ...statement) func(owner string, ids []string) ([]string, error) {
+func sql(wanted ...statement) func(owner string, ids []string) ([]string, error) {
 	return func(owner string, ids []string) ([]string, error) {
 		var texts []string
-		for _, st := range statements {
-			text, err := e.SQL.Get(st.name, st.args(owner, ids))
-			if err != nil {
-				return nil, err
-			}
-			texts = append(texts, text)
+		for _, st := range wanted {
+			texts = append(texts, filled(statements.Named(st.name), st.args(owner, ids)))
 		}
 		return texts, nil
 	}
+}
+
+// filled is a statement with SQL expressions in the places of its parameters, from the last one, so that $1 is not found in $10.
+func filled(s statements.Statement, args map[string]string) string {
+	for i, name := range slices.Backward(s.Params) {
+		s.SQL = strings.ReplaceAll(s.SQL, fmt.Sprintf("$%d", i+1), "("+args[name]+")")
+	}
+	return s.SQL
 }
 
 // ofRow are the parameters of a statement about one row, and ofRows those of one about several.
@@ -67,13 +73,13 @@ func with(args map[string]string, further map[string]string) map[string]string {
 
 // readFloor runs statements on a row that is picked by a pgbench expression.
 func (e *Env) readFloor(db *Database, row string, statements ...statement) *target.Pgbench {
-	return &target.Pgbench{Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: row, Statements: e.sql(statements...)}
+	return &target.Pgbench{Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Row: row, Statements: sql(statements...)}
 }
 
 // writeFloor runs a statement on rows that it uses up.
 func (e *Env) writeFloor(db *Database, st statement, from fuel, to job.Status) *target.Pgbench {
 	return &target.Pgbench{
-		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Statements: e.sql(st), Fuel: from,
+		Binary: e.Cluster.Pgbench, DatabaseURL: db.URL, Statements: sql(st), Fuel: from,
 		Done: func(ctx context.Context, first, ops int64) (int64, error) { return db.Fuel.Count(ctx, first, ops, to) },
 	}
 }
