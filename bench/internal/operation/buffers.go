@@ -95,7 +95,7 @@ func (x explained) average(ctx context.Context, e *Env, db *Database) (float64, 
 		if err != nil {
 			return 0, err
 		}
-		texts, err := e.sql(x.statements...)(seed.OwnerSQL(user), []string{seed.IDSQL(fmt.Sprint(row))})
+		texts, err := sql(x.statements...)(seed.OwnerSQL(user), []string{seed.IDSQL(fmt.Sprint(row))})
 		if err != nil {
 			return 0, err
 		}
