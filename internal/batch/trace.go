@@ -19,18 +19,19 @@ func begin(ctx context.Context, name string, options ...trace.SpanStartOption) (
 // beginShared begins the span of what is sent for several calls. It belongs to the trace of the first call that is recorded, and has
 // links to all that are (OpenTelemetry, "Links between spans"). Where none is, it records nothing.
 func beginShared(calls []trace.Span, verb string) (context.Context, trace.Span) {
-	ctx := context.Background()
 	var links []trace.Link
+	first := trace.SpanFromContext(context.Background()) // which records nothing
 	for _, span := range calls {
 		if !span.IsRecording() {
 			continue
 		}
 		span.SetAttributes(attribute.Int(sharers, len(calls)))
-		if links = append(links, trace.Link{SpanContext: span.SpanContext()}); len(links) == 1 {
-			ctx = trace.ContextWithSpan(ctx, span)
+		if len(links) == 0 {
+			first = span
 		}
+		links = append(links, trace.Link{SpanContext: span.SpanContext()})
 	}
-	return begin(ctx, "shared "+verb, trace.WithLinks(links...))
+	return begin(trace.ContextWithSpan(context.Background(), first), "shared "+verb, trace.WithLinks(links...))
 }
 
 // end ends a span. What went wrong is told by the spans of the statements.

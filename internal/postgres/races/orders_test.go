@@ -34,10 +34,10 @@ func send(name string, args statements.Args) step {
 }
 
 // cancelActor takes the statement that cancellations share, and the one that waits where that passed the job over.
-func (w *world) cancelActor(name string, j job.Job) actor {
-	args := storetest.CancelArgs(w.Owner, j.ID, w.CancelHash(j, name))
+func (w *world) cancelActor(j job.Job) actor {
+	args := storetest.CancelArgs(w.Owner, j.ID, w.CancelHash(j, "cancel"))
 	shared, waiting := send("cancel", args), send("cancel waiting", args)
-	return actor{name: name, makes: job.StatusCancelled, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
+	return actor{name: "cancel", makes: job.StatusCancelled, steps: []step{func(ctx context.Context, tx pgx.Tx) (bool, error) {
 		won, err := shared(ctx, tx)
 		if won || err != nil {
 			return won, err
@@ -135,15 +135,15 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
 		"cancel, execute": {func(w *world) []actor {
 			j, l := w.RunningJob()
-			return []actor{w.cancelActor("cancel", j), executeActor(l)}
+			return []actor{w.cancelActor(j), executeActor(l)}
 		}, map[string]int{"cancel": 7, "execute": 3}},
 		"cancel, cancel under another key, execute": {func(w *world) []actor {
 			j, l := w.RunningJob()
-			return []actor{w.cancelActor("cancel", j), w.waitingCancelActor("other", j).committingAtOnce(), executeActor(l)}
+			return []actor{w.cancelActor(j), w.waitingCancelActor("other", j).committingAtOnce(), executeActor(l)}
 		}, map[string]int{"cancel": 32, "other": 16, "execute": 12}},
 		"cancel, claim, claim": {func(w *world) []actor {
 			j := w.Submit()
-			return []actor{w.cancelActor("cancel", j), claimActor("claim"), claimActor("again")}
+			return []actor{w.cancelActor(j), claimActor("claim"), claimActor("again")}
 		}, map[string]int{"cancel": 30, "cancel claim": 30, "cancel again": 30}},
 		"waiting cancel, shared execute": {func(w *world) []actor {
 			j, l := w.RunningJob()
@@ -151,7 +151,7 @@ func TestEveryOrderOfStatementsKeepsTheBooksBalanced(t *testing.T) {
 		}, map[string]int{"cancel": 3, "execute": 3}},
 		"cancel, cancel under another key, shared execute": {func(w *world) []actor {
 			j, l := w.RunningJob()
-			return []actor{w.cancelActor("cancel", j), w.waitingCancelActor("other", j).committingAtOnce(), sharedExecuteActor(l)}
+			return []actor{w.cancelActor(j), w.waitingCancelActor("other", j).committingAtOnce(), sharedExecuteActor(l)}
 		}, map[string]int{"cancel": 12, "other": 6, "execute": 12}},
 		"shared execute, shared execute": {func(w *world) []actor {
 			_, l := w.RunningJob()

@@ -99,7 +99,7 @@ func (r *Store) LineagePage(
 func current[T any](ctx context.Context, r *Store, read func(postgres.Reader) (T, error)) (T, error) {
 	if !r.admits(time.Now()) {
 		r.observe(Resting)
-		return read(r.Store.Reader)
+		return read(r.Reader)
 	}
 	position, err := r.Position(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func current[T any](ctx context.Context, r *Store, read func(postgres.Reader) (T
 	}
 	r.note(outcome)
 	if outcome != Served {
-		return read(r.Store.Reader)
+		return read(r.Reader)
 	}
 	return value, err
 }
