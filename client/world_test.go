@@ -162,6 +162,6 @@ func requireProblem(t *testing.T, err error, code client.Code) {
 	t.Helper()
 	var p *client.Problem
 	require.ErrorAs(t, err, &p)
-	d := job.Code(code).Define()
+	d := code.Define()
 	require.Equal(t, client.Problem{Code: code, Status: d.Status, Title: d.Title, Detail: d.Detail, RetryAfter: p.RetryAfter}, *p)
 }

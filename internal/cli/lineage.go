@@ -98,7 +98,7 @@ func label(found client.Job, asked uuid.UUID) string {
 func mermaid(l client.Lineage) string {
 	jobs := make([]job.Job, len(l.Jobs))
 	for i, found := range l.Jobs {
-		jobs[i] = job.Job{ID: found.ID, Status: job.Status(found.Status)}
+		jobs[i] = job.Job{ID: found.ID, Status: found.Status}
 		if found.Generation > 0 {
 			jobs[i].Derivation = &job.Derivation{SourceID: found.SourceID, RootID: found.RootID, Generation: found.Generation}
 		}
