@@ -21,7 +21,7 @@ func (h *handler) cancelJob() endpoint {
 			if err != nil {
 				return response{}, err
 			}
-			resp := represent(newStatus(accepted.Job))
+			resp := represent(newStatus(&accepted.Job))
 			resp.header = replayed(accepted)
 			resp.header["Content-Location"] = statusURL(accepted.Job)
 			return resp, nil

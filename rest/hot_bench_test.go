@@ -34,7 +34,7 @@ func BenchmarkStatus(b *testing.B) {
 	j := chain(1)[0]
 	b.ReportAllocs()
 	for b.Loop() {
-		entityTag(represent(newStatus(j)).body)
+		entityTag(represent(newStatus(&j)).body)
 	}
 }
 

@@ -9,7 +9,7 @@ func (h *handler) getJob() endpoint {
 		if err != nil {
 			return response{}, err
 		}
-		resp := represent(newStatus(j))
+		resp := represent(newStatus(&j))
 		if !j.Status.Terminal() {
 			resp.header["Retry-After"] = seconds(h.RetryAfter)
 		}

@@ -9,38 +9,39 @@ import (
 // MaxGeneration is the highest generation that a replay may have (replay seed, "immutable lineage").
 const MaxGeneration = 100
 
-// Job is what an owner may see of one job. It carries no payload, key, digest or lease.
+// Job is what an owner may see of one job. It carries no payload, key, digest or lease. The tags are the names that REST and its clients
+// know the members by; what is not there is left out, never null.
 type Job struct {
 	// ID is a version 7 UUID, so ids sort by the time of their submission.
-	ID uuid.UUID
+	ID uuid.UUID `json:"jobRecordId"`
 	// Status is the job's place in its life.
-	Status Status
+	Status Status `json:"jobStatus"`
 	// AttemptCount counts the claims so far.
-	AttemptCount int
+	AttemptCount int `json:"attemptCount"`
 	// RecordCount is the number of records in the payload.
-	RecordCount int
+	RecordCount int `json:"recordCount"`
 	// FailureCode is set exactly when Status is FAILED.
-	FailureCode FailureCode
+	FailureCode FailureCode `json:"failureCode,omitempty"`
 	// CancellationCode is set exactly when Status is CANCELLED.
-	CancellationCode string
+	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is set exactly when Status is CANCELLED, and zero otherwise.
-	CancelledAt time.Time
+	CancelledAt time.Time `json:"jobCancelledAt,omitzero"`
 	// Derivation is nil on a root, and says what a replay was made from.
-	Derivation *Derivation
+	*Derivation
 	// CreatedAt is the database's time of the submission or replay, in UTC with microseconds.
-	CreatedAt time.Time
+	CreatedAt time.Time `json:"createdAt"`
 	// UpdatedAt is the database's time of the latest change of status, in UTC with microseconds.
-	UpdatedAt time.Time
+	UpdatedAt time.Time `json:"updatedAt"`
 }
 
 // Derivation is the immutable lineage of a replay.
 type Derivation struct {
 	// SourceID is the FAILED or CANCELLED job that was replayed.
-	SourceID uuid.UUID
+	SourceID uuid.UUID `json:"replaySourceJobRecordId"`
 	// RootID is the first job of the lineage.
-	RootID uuid.UUID
+	RootID uuid.UUID `json:"replayRootJobRecordId"`
 	// Generation is the source's plus one: 1 for a replay of the root, at most [MaxGeneration].
-	Generation int
+	Generation int `json:"replayGenerationCount"`
 }
 
 // RootID is the first job of j's lineage: j itself when it is no replay.

@@ -60,7 +60,7 @@ func (s *Store) cancelAlone(ctx context.Context, c cancellation) (job.CancelResu
 	var result job.CancelResult
 	err := s.db.Call(ctx, "cancel", func(ctx context.Context) error {
 		err := s.write(ctx, db.Row(cancelWaitingSQL, cancellationColumns([]cancellation{c}), func(row pgx.Row) (err error) {
-			result.Job, err = scanJob(row, new(int))
+			result.Job, err = statements.ScanJob(row, new(int))
 			return err
 		}))
 		result.Transitioned = err == nil
@@ -69,7 +69,7 @@ func (s *Store) cancelAlone(ctx context.Context, c cancellation) (job.CancelResu
 		}
 		return s.db.Send(ctx, db.Row(findCancelledSQL, statements.Args{"owner": c.owner[:], "id": c.id, "key_hash": c.keyHash[:]},
 			func(row pgx.Row) (err error) {
-				result.Job, err = scanJob(row, &result.SameKey)
+				result.Job, err = statements.ScanJob(row, &result.SameKey)
 				return notFound(err)
 			}))
 	})

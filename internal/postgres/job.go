@@ -2,50 +2,19 @@ package postgres
 
 import (
 	"errors"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"fencepost/internal/batch"
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/statements"
 )
 
-// scanJob reads the columns of a job, and whatever columns the statement has behind them into extra.
-func scanJob(row pgx.Row, extra ...any) (job.Job, error) {
-	var (
-		j                   job.Job
-		failure, cancel     *string
-		cancelledAt         *time.Time
-		sourceID, rootID    *uuid.UUID
-		generation          *int
-		createdAt, updateAt time.Time
-	)
-	columns := []any{
-		&j.ID, &j.Status, &j.AttemptCount, &j.RecordCount, &failure, &cancel,
-		&cancelledAt, &sourceID, &rootID, &generation, &createdAt, &updateAt,
-	}
-	if err := row.Scan(append(columns, extra...)...); err != nil {
-		return job.Job{}, err
-	}
-	j.CreatedAt, j.UpdatedAt = createdAt.UTC(), updateAt.UTC()
-	if failure != nil {
-		j.FailureCode = job.FailureCode(*failure)
-	}
-	if cancel != nil {
-		j.CancellationCode, j.CancelledAt = *cancel, cancelledAt.UTC()
-	}
-	if sourceID != nil {
-		j.Derivation = &job.Derivation{SourceID: *sourceID, RootID: *rootID, Generation: *generation}
-	}
-	return j, nil
-}
-
-// collectJob reads one row of such columns, for pgx.CollectRows.
-func collectJob(row pgx.CollectableRow) (job.Job, error) { return scanJob(row) }
+// collectJob reads one row of the columns of a job, for pgx.CollectRows.
+func collectJob(row pgx.CollectableRow) (job.Job, error) { return statements.ScanJob(row) }
 
 func scanPlacedJob(row pgx.CollectableRow) (p batch.Placed[job.Job], err error) {
-	p.Result, err = scanJob(row, &p.Place)
+	p.Result, err = statements.ScanJob(row, &p.Place)
 	return p, err
 }
 

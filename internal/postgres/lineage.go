@@ -28,7 +28,7 @@ type lineageRow struct {
 // Lineages implements job.Store. It takes one statement, and two more when a lineage is over the limit.
 func (r Reader) Lineages(ctx context.Context, owner job.Owner, ids []uuid.UUID, limit int) (map[uuid.UUID]job.Lineage, error) {
 	rows, err := query(ctx, r, "lineages", func(row pgx.CollectableRow) (member lineageRow, err error) {
-		member.job, err = scanJob(row, &member.requested)
+		member.job, err = statements.ScanJob(row, &member.requested)
 		return member, err
 	}, lineagesSQL, statements.Args{"owner": owner[:], "ids": ids, "limit": limit})
 	members := map[uuid.UUID][]job.Job{}
@@ -97,7 +97,7 @@ func (r Reader) ancestries(ctx context.Context, owner job.Owner, ids []uuid.UUID
 		requestedID uuid.UUID
 	}
 	steps, err := query(ctx, r, "ancestries", func(row pgx.CollectableRow) (st step, err error) {
-		st.job, err = scanJob(row, &st.requestedID)
+		st.job, err = statements.ScanJob(row, &st.requestedID)
 		return st, err
 	}, ancestriesSQL, statements.Args{"owner": owner[:], "ids": ids})
 	chains := map[uuid.UUID][]job.Job{}

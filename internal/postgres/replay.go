@@ -24,7 +24,7 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 	err := s.db.Call(ctx, "replay", func(ctx context.Context) error {
 		result = job.ReplayResult{}
 		err := s.write(ctx, db.Row(replaySQL, given, func(row pgx.Row) error {
-			created, err := scanJob(row)
+			created, err := statements.ScanJob(row)
 			result.Created = &created
 			return err
 		}))
@@ -45,12 +45,12 @@ func (s *Store) whyNotReplayed(ctx context.Context, sourceID uuid.UUID, n job.Ne
 	var result job.ReplayResult
 	source := db.Row(findSourceSQL, statements.Args{"owner": n.Owner[:], "id": sourceID, "digest": n.Payload.Digest[:]},
 		func(row pgx.Row) (err error) {
-			result.Source, err = scanJob(row, &result.SameBytes)
+			result.Source, err = statements.ScanJob(row, &result.SameBytes)
 			return notFound(err)
 		})
 	earlier := db.Row(findByKeySQL, keyArgs(n), func(row pgx.Row) error {
 		var sameBytes bool
-		earlier, err := scanJob(row, &sameBytes)
+		earlier, err := statements.ScanJob(row, &sameBytes)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -85,14 +85,14 @@ func newJobColumns(jobs []newJob) statements.Args {
 func (s *Store) submitAlone(ctx context.Context, n newJob) (j job.Job, inserted, sameBytes bool, err error) {
 	err = s.db.Call(ctx, "submit", func(ctx context.Context) error {
 		err := s.write(ctx, db.Row(submitSQL, newJobColumns([]newJob{n}), func(row pgx.Row) (err error) {
-			j, err = scanJob(row, new(int))
+			j, err = statements.ScanJob(row, new(int))
 			return err
 		}))
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		return s.db.Send(ctx, db.Row(findByKeySQL, keyArgs(n.NewJob), func(row pgx.Row) (err error) {
-			j, err = scanJob(row, &sameBytes)
+			j, err = statements.ScanJob(row, &sameBytes)
 			return err
 		}))
 	})

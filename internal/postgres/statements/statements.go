@@ -74,7 +74,7 @@ func NameOf(sql string) string {
 // read parses the files. They are part of the program, so a mistake in them panics.
 func read(files fs.FS) (named map[string]Statement, names map[string]string) {
 	named, names = map[string]Statement{}, map[string]string{}
-	templates := template.Must(template.ParseFS(files, "*.sql"))
+	templates := template.Must(template.Must(template.New("job_columns").Parse(jobColumns)).ParseFS(files, "*.sql"))
 	for _, file := range templates.Templates() {
 		if !strings.HasSuffix(file.Name(), ".sql") {
 			continue // a part of several statements
