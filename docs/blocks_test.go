@@ -51,6 +51,8 @@ var notRun = map[string]string{
 	"git checkout v1.0.0":  "makes a release: scripts/release-test.sh makes one twice",
 	"docker compose build": "needs Docker: scripts/image-test.sh runs the image",
 	"cd bench && go run .": "measures for minutes",
+	"make bench AGAINST=":  "measures for minutes",
+	"make bench-tracing":   "measures for minutes",
 	"make bench-go":        "measures for a minute; the last of its targets is a step of .ci/run",
 	"install -D deploy/systemd/fencepost.sysusers.conf /usr/lib/sysusers.d/fencepost.conf":                  "changes the machine: scripts/lint-deploy.sh checks the units",
 	"fencepost users add ann --users-file users":                                                            "needs a cluster: scripts/lint-deploy.sh checks the manifests",
