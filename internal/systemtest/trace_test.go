@@ -107,7 +107,7 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"execution > sql set",
 		"execution > sql succeed",
 	}, spans.paths())
-	require.Equal(t, []string{"submit", "submit"}, spans.origins("execution"))
+	require.Equal(t, []string{"POST /api/etl/jobs", "POST /api/etl/jobs"}, spans.origins("execution"))
 	everything := fmt.Sprintf("%+v", tracetest.SpanStubsFromReadOnlySpans(spans.spans))
 	for _, secret := range append(s.secrets, s.jobs...) {
 		require.NotContains(t, everything, secret)
