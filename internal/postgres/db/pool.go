@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,16 +21,23 @@ func Open(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 	config.MaxConns = int32(size) //nolint:gosec // bounded by its flag
 	nameConnection(config.ConnConfig)
 	config.ConnConfig.Tracer = statementTracer{}
-	config.AfterConnect = prepare
+	config.AfterConnect = Begin
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
 var session = statements.Named("session")
 
-// prepare lets a connection send and receive a UUID as its sixteen bytes; by itself, pgx reads one by way of its text.
-func prepare(ctx context.Context, conn *pgx.Conn) error {
+// Begin makes a new connection one that the product's statements can rely on. It lets it send and receive a UUID as its sixteen bytes; by
+// itself, pgx reads one by way of its text.
+func Begin(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	return conn.PgConn().Exec(ctx, session.SQL).Close()
+	kept := []string{}
+	for name := range conn.Config().RuntimeParams {
+		kept = append(kept, strings.ToLower(name))
+	}
+	// Nothing is prepared by name, for poolers that share sessions.
+	_, err := conn.Exec(ctx, session.SQL, append([]any{pgx.QueryExecModeExec}, session.Positional(statements.Args{"kept": kept})...)...)
+	return err
 }
 
 // ParseListen reads the URL of a listener for notices, which needs a session of its own and so can't go through a pooler that shares

@@ -1,10 +1,31 @@
 -- What a connection or a transaction is told, and what is asked of the server.
 
 -- name: session
--- Run once on each connection. The statements decide races by reading a row again once it is free, which PostgreSQL does in this
--- isolation level only; in others, each conflict would be an error. And nothing is compiled: that takes half a second, and the
--- planner finds it worthwhile for lists of unresolved jobs, which are read in some milliseconds.
-SET default_transaction_isolation = 'read committed'; SET jit = off
+-- Run once on each connection, so that nothing that ALTER ROLE or ALTER DATABASE says changes what the statements do. Those decide races
+-- by reading a row again once it is free, which PostgreSQL does in this isolation level only; in others, each conflict would be an
+-- error. Nothing is compiled: that takes half a second, and the planner finds it worthwhile for lists of unresolved jobs, which are read
+-- in some milliseconds. Timeouts are those that a transaction sets. What the URL of the database names is meant, and is kept; what a
+-- version of PostgreSQL does not have is left out.
+SELECT set_config(wanted.setting, wanted.value, false)
+FROM (VALUES
+	('default_transaction_isolation', 'read committed'),
+	('default_transaction_deferrable', 'off'),
+	('jit', 'off'),
+	('standard_conforming_strings', 'on'),
+	('DateStyle', 'ISO, MDY'),
+	('IntervalStyle', 'postgres'),
+	('TimeZone', 'UTC'),
+	('bytea_output', 'hex'),
+	('extra_float_digits', '1'),
+	('row_security', 'on'),
+	('lock_timeout', '0'),
+	('statement_timeout', '0'),
+	('transaction_timeout', '0'),
+	('idle_in_transaction_session_timeout', '0'),
+	('idle_session_timeout', '0')
+) AS wanted (setting, value)
+JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
+WHERE lower(wanted.setting) <> ALL (@kept::text[])
 
 -- name: begin
 begin
