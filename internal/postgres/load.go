@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,14 +28,36 @@ var BuiltinLoad = Load{builtin: true}
 
 var loadSQL = statements.Named("load")
 
-// NewLoad makes a load of an operator's statement. It may use the named arguments @records (the batch, jsonb),
-// @job_record_id (uuid) and @owner (bytea); another name is an error, so that a misspelt one is not silently null.
+// What is wrong with the text of a load. Neither quotes it.
+var (
+	ErrLoadArguments = errors.New("load statement: the only arguments are @records, @job_record_id and @owner")
+	ErrLoadRecords   = errors.New("load statement: it never reads @records, so every batch would be lost")
+)
+
+// byteOrderMark may stand in front of a file in UTF-8.
+const byteOrderMark = "\uFEFF"
+
+// numbered is an argument by number, which an operator's statement may not have.
+var numbered = regexp.MustCompile(`\$(\d+)`)
+
+// NewLoad makes a load of an operator's statement. It has to use the named argument @records (the batch, jsonb), and may use
+// @job_record_id (uuid) and @owner (bytea); another one is an error, so that a misspelt name is not silently null.
 func NewLoad(sql string) (Load, error) {
-	_, args, err := loadArgs(worker.Lease{}, []byte{}).RewriteQuery(context.Background(), nil, sql, nil)
+	sql = strings.TrimPrefix(sql, byteOrderMark)
+	// An argument by number is given a name that there is not, and so is found where it is not in a string or a comment.
+	named := numbered.ReplaceAllString(sql, "@number_$1")
+	_, args, err := loadArgs(worker.Lease{}, []byte{}).RewriteQuery(context.Background(), nil, named, nil)
+	reads := false
 	for _, arg := range args {
 		if arg == nil {
-			return Load{}, errors.New("load statement: the only named arguments are @records, @job_record_id and @owner")
+			return Load{}, ErrLoadArguments
 		}
+		if _, records := arg.(json.RawMessage); records {
+			reads = true
+		}
+	}
+	if !reads {
+		return Load{}, ErrLoadRecords
 	}
 	return Load{sql: sql}, err
 }

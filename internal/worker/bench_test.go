@@ -150,7 +150,7 @@ func scan[T any](b *bench, sql string, args ...any) T {
 const gatedLoad = `
 WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(1))
 INSERT INTO processed_data (principal_scope_hash, job_record_id, record_ordinal, record_id, record_body)
-SELECT @owner::bytea, @job_record_id::uuid, 1, 'record', '{}' FROM gate`
+SELECT @owner::bytea, @job_record_id::uuid, 1, 'record', @records::jsonb -> 0 FROM gate`
 
 // gate holds the executions of loads that wait for it.
 type gate struct {

@@ -35,7 +35,7 @@ func TestJobThatLoadsSucceedsAndIsCountedOnce(t *testing.T) {
 
 func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('40001', 1)`)
+	b := newBench(t, `SELECT raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	b.run(b.store)
 
@@ -56,7 +56,7 @@ func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
 
 func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('40001', 1)`)
+	b := newBench(t, `SELECT raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	b.config.MaxAttempts = 1
 	id := b.submit()
 	b.run(b.store)
@@ -69,7 +69,7 @@ func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 
 func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('23505', 1)`)
+	b := newBench(t, `SELECT raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	stop, stopped := b.run(b.store)
 
@@ -114,7 +114,7 @@ func TestExecutionWhoseLeaseWasTakenAwayLeavesNothing(t *testing.T) {
 
 func TestVerdictWithoutTheLeaseIsStale(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('40001', 1)`)
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
@@ -180,7 +180,7 @@ func TestCancelNoticeBeforeTheAnswerToTheClaimStopsTheExecution(t *testing.T) {
 
 func TestCancelNoticeDoesNotStopAVerdict(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1)`)
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
@@ -232,7 +232,7 @@ func (m mute) Fail(ctx context.Context, l worker.Lease, code job.FailureCode) er
 
 func TestJobWhoseVerdictIsNotTakenIsLeftToItsLease(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('23505', 1)`)
+	b := newBench(t, `SELECT raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	b.run(mute{b.store, disconnected(t)})
 
