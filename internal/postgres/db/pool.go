@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -31,13 +33,10 @@ var session = statements.Named("session")
 // itself, pgx reads one by way of its text.
 func Begin(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	kept := []string{}
-	for name := range conn.Config().RuntimeParams {
-		kept = append(kept, strings.ToLower(name))
-	}
-	// Nothing is prepared by name, for poolers that share sessions.
-	_, err := conn.Exec(ctx, session.SQL, append([]any{pgx.QueryExecModeExec}, session.Positional(statements.Args{"kept": kept})...)...)
-	return err
+	kept := slices.Collect(maps.Keys(conn.Config().RuntimeParams))
+	// Nothing is prepared by name, for poolers that share sessions, and nothing is traced, since no request asked for it.
+	names := []byte(strings.ToLower(strings.Join(kept, ",")))
+	return conn.PgConn().ExecParams(ctx, session.SQL, [][]byte{names}, nil, nil, nil).Read().Err
 }
 
 // ParseListen reads the URL of a listener for notices, which needs a session of its own and so can't go through a pooler that shares

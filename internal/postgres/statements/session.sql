@@ -25,7 +25,7 @@ FROM (VALUES
 	('idle_session_timeout', '0')
 ) AS wanted (setting, value)
 JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
-WHERE lower(wanted.setting) <> ALL (@kept::text[])
+WHERE lower(wanted.setting) <> ALL (string_to_array(@kept, ','))
 
 -- name: begin
 begin
