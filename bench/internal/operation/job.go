@@ -30,7 +30,7 @@ func (o JobByID) Measure(ctx context.Context, e *Env) (compare.Result, error) {
 	}
 	return e.measure(ctx, contest{
 		title: o.Title(), of: "job", db: db, plan: e.Reads,
-		floor: e.readFloor(db, seed.JobRow(db.Rows), jobStatement), shared: jobStatement,
+		floor: e.readFloor(db, seed.JobRow(db.Rows), jobStatement),
 		doors: []*target.HTTP{restJob(db), graphql(db, func(int64) target.Request { return graphqlJob(db.Rows) })},
 		peers: peer,
 		goals: e.goals(

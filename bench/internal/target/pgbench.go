@@ -57,14 +57,14 @@ func (w Way) String() string {
 
 func (w Way) clients() int64 { return cmp.Or(w.Clients, load.Clients) }
 
-// together is how many operations are one transaction of a client, all of one user's.
-func (w Way) together() int64 { return max(1, w.Pipeline) * max(1, w.Rows) }
+// Together is how many operations are one transaction of a client, all of one user's.
+func (w Way) Together() int64 { return max(1, w.Pipeline) * max(1, w.Rows) }
 
 // transactions is how many of them each client has to do, so that all together do at most so many operations. Users take turns from one
 // transaction to the next, so that the numbers of a write's rows have no gap when each has had as many turns.
 func (w Way) transactions(ops int64) int64 {
 	turn := max(1, seed.Users/w.clients())
-	return max(1, ops/(w.clients()*w.together()*turn)) * turn
+	return max(1, ops/(w.clients()*w.Together()*turn)) * turn
 }
 
 // ErrNoRate means that too few transactions came to their end for a rate.
@@ -130,7 +130,7 @@ func (p *Pgbench) run(ctx context.Context, b load.Bound, flags ...string) (sampl
 	if sample, err = parseReport(string(output)); err != nil {
 		return sample, dir, err
 	}
-	sample.Ops *= p.Way.together()
+	sample.Ops *= p.Way.Together()
 	if p.Done != nil {
 		done, err := p.Done(ctx, first, sample.Ops)
 		sample.Misses = sample.Ops - done
@@ -155,7 +155,7 @@ func (p *Pgbench) arguments(b load.Bound, first int64, logDir string) []string {
 // client's next ones; a read's user is picked at random.
 func (p *Pgbench) script() (string, error) {
 	var s strings.Builder
-	together := p.Way.together()
+	together := p.Way.Together()
 	if p.Fuel != nil {
 		fmt.Fprintf(&s, "\\set turn :turn + 1\n\\set group :turn * %d + :client_id\n\\set user :group %% %d\n", p.Way.clients(), seed.Users)
 	} else {

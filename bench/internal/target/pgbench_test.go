@@ -48,8 +48,8 @@ func TestTheRowsOfAWriteHaveNoGapInAnyWay(t *testing.T) {
 		for client := range way.clients() {
 			for turn := range way.transactions(2048) {
 				group := turn*way.clients() + client
-				for i := range way.together() {
-					seen[group/seed.Users*seed.Users*way.together()+seed.Users*i+group%seed.Users] = true
+				for i := range way.Together() {
+					seen[group/seed.Users*seed.Users*way.Together()+seed.Users*i+group%seed.Users] = true
 					ops++
 				}
 			}
