@@ -82,9 +82,9 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 }
 
 // serve puts a handler behind a stand-in for authentication that takes the header's word for it.
-func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string {
+func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("As") {
 		case "nobody":
 		case "bob":
@@ -94,10 +94,6 @@ func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string
 		}
 		h.ServeHTTP(w, r)
 	}))
-	for _, c := range configure {
-		c(server.Config)
-	}
-	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL + "/graphql"
 }
