@@ -2,9 +2,6 @@ package graph_test
 
 import (
 	"bufio"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/graph"
-	"fencepost/internal/feed"
 )
 
 func TestEventsAreSentOnlyWhenNoJSONIsAcceptable(t *testing.T) {
@@ -82,23 +78,6 @@ func TestASilentStreamShowsThatItLives(t *testing.T) {
 	}
 }
 
-func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
-	t.Parallel()
-	eachTransport(t, func(t *testing.T, subscribe follower) {
-		const timeout = 2 * time.Second // in which a busy machine reads the request, too
-		s := newStreamServer(t)
-		id := s.newJob("a")
-		s.url = serve(t, s.handler, func(c *http.Server) { c.ReadTimeout, c.WriteTimeout = timeout, timeout })
-		changes := subscribe(s, jobQuery, object{"id": id})
-		changes.data()
-		<-time.After(timeout) // which the system's clock measures; both began before the first event
-		s.url = serve(t, s.handler)
-		s.cancel(id, "c")
-		require.Equal(t, "CANCELLED", changes.data("jobChanged", "status"))
-		changes.requireComplete()
-	})
-}
-
 func TestEventsBreakOffWithoutCompletionWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	closing := make(chan struct{})
@@ -107,62 +86,4 @@ func TestEventsBreakOffWithoutCompletionWhenTheServerStops(t *testing.T) {
 	changes.data()
 	close(closing)
 	require.Equal(t, event{}, changes.next(), "so that the client asks again, another process perhaps")
-}
-
-// largeQuery has an answer of about half a megabyte for a lineage of 50 jobs.
-func largeQuery() string {
-	return `subscription($id: ID!) {lineageChanged(jobRecordId: $id) {` +
-		repeat(9, func(i int) string { return fmt.Sprintf("p%d: provenance ", i) }) + `}}`
-}
-
-// ignorers subscribe, and read nothing of what comes but the beginning of the first event.
-var ignorers = map[string]func(s *server, query string, variables map[string]any){
-	"server-sent events": func(s *server, query string, variables map[string]any) {
-		body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
-		require.NoError(s.t, err)
-		conn := s.tcp()
-		_, err = fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
-			"Accept: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		require.NoError(s.t, err)
-		s.requireLargeAnswer(conn)
-	},
-	"WebSocket": func(s *server, query string, variables map[string]any) {
-		c := s.connect()
-		c.subscribe("1", query, variables)
-		_, message, err := c.Reader(s.t.Context())
-		require.NoError(s.t, err)
-		s.requireLargeAnswer(message)
-	},
-}
-
-func (s *server) requireLargeAnswer(from io.Reader) {
-	s.t.Helper()
-	beginning := make([]byte, 4<<10)
-	_, err := io.ReadFull(from, beginning)
-	require.NoError(s.t, err)
-	require.Contains(s.t, string(beginning), `"data":{"lineageChanged":{"p0":"`)
-}
-
-func TestAClientThatDoesNotReadLosesItsStream(t *testing.T) {
-	t.Parallel()
-	for name, ignore := range ignorers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStreamServer(t, func(c *graph.Config) {
-				c.ClientTimeout = 2 * time.Second // in which a client that does read must introduce itself
-				c.Feed = feed.New(feed.Config{Limits: feed.Limits{PerOwner: 1, Total: 1}})
-			})
-			root := s.cancelledJob("a")
-			for i := range 50 {
-				s.cancel(at(t, s.replay(root, batch, fmt.Sprintf("r%d", i)), "job", "id").(string), "c")
-			}
-			s.replay(root, batch, "active")
-			ignore(s, largeQuery(), object{"id": root})
-			require.Eventually(t, func() bool {
-				require.NoError(t, s.store.Retry(t.Context(), s.claim(), 0)) // two changes
-				only := s.overEvents(jobQuery, object{"id": root}).next()
-				return at(t, only.payload, "errors") == nil
-			}, 2*patience, 10*time.Millisecond, "there is room for another stream")
-		})
-	}
 }

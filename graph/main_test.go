@@ -61,7 +61,7 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 	t.Helper()
 	listen, err := db.ParseListen(pgtest.Direct(pool.Config().ConnString()))
 	require.NoError(t, err)
-	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: 10 * time.Second, Listen: listen})
+	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: patience, Listen: listen})
 	t.Cleanup(store.Close)
 	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, job.Unobserved{}), log: &bytes.Buffer{}}
 	config := graph.Config{
@@ -82,9 +82,9 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 }
 
 // serve puts a handler behind a stand-in for authentication that takes the header's word for it.
-func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string {
+func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("As") {
 		case "nobody":
 		case "bob":
@@ -94,10 +94,6 @@ func serve(t *testing.T, h http.Handler, configure ...func(*http.Server)) string
 		}
 		h.ServeHTTP(w, r)
 	}))
-	for _, c := range configure {
-		c(server.Config)
-	}
-	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL + "/graphql"
 }
@@ -107,7 +103,6 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	took   time.Duration
 }
 
 // send makes a request; headers are pairs of name and value.
@@ -118,13 +113,12 @@ func (s *server) send(method, url, body string, headers ...string) answer {
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	began := time.Now()
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(s.t, err)
 	defer func() { _ = response.Body.Close() }()
 	read, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
-	return answer{status: response.StatusCode, header: response.Header, body: string(read), took: time.Since(began)}
+	return answer{status: response.StatusCode, header: response.Header, body: string(read)}
 }
 
 // tcp opens a connection to the endpoint.

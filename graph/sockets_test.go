@@ -1,13 +1,10 @@
 package graph_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
@@ -65,12 +62,6 @@ func TestABinaryMessageIsABreach(t *testing.T) {
 	c := newServer(t).open()
 	require.NoError(t, c.Write(t.Context(), websocket.MessageBinary, []byte(introduction)))
 	require.EqualValues(t, 4400, c.closure().Code)
-}
-
-func TestAClientThatDoesNotIntroduceItselfIsClosed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.ClientTimeout = 50 * time.Millisecond })
-	require.EqualValues(t, 4408, s.open().closure().Code)
 }
 
 func TestTheSubprotocolMustBeKnown(t *testing.T) {
@@ -177,31 +168,4 @@ func TestASocketIsClosedWhenTheServerStops(t *testing.T) {
 	require.Equal(t, "next", c.receive().kind)
 	close(closing)
 	require.Equal(t, websocket.StatusGoingAway, c.closure().Code)
-}
-
-func TestAClientThatDoesNotAnswerPingsIsCutOff(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.KeepAlive, c.ClientTimeout = 20*time.Millisecond, 5*time.Second })
-	const answered = 5
-	var pings atomic.Int64
-	conn, _, err := s.dial(websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
-		return pings.Add(1) <= answered
-	}})
-	require.NoError(t, err)
-	c := &socket{t, conn}
-	c.send(introduction)
-	require.Equal(t, "connection_ack", c.receive().kind)
-	require.Equal(t, event{}, c.receive())
-	require.Greater(t, pings.Load(), int64(answered), "a client that answers stays connected")
-}
-
-func TestAMessageMustFollowItsBeginningSoon(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, func(c *graph.Config) { c.ClientTimeout = 2 * time.Second })
-	c := s.connect()
-	w, err := c.Writer(t.Context(), websocket.MessageText)
-	require.NoError(t, err)
-	_, err = w.Write([]byte(strings.Repeat(" ", 16<<10))) // the first frame of a message, without a last one
-	require.NoError(t, err)
-	require.Equal(t, event{}, c.receive())
 }

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -15,8 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
-
-const patience = time.Minute
 
 const countTables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
@@ -70,9 +67,9 @@ func TestAReplicaStreamsFromItsServerAndTakesNoWrites(t *testing.T) {
 	replica := pgtest.SuperuserPool(t, server.Replica(t).URL())
 	_, err := pgtest.SuperuserPool(t, server.URL()).Exec(t.Context(), "CREATE TABLE streamed AS SELECT 7 AS n")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	pgtest.Eventually(t, "the table to be on the standby", func() bool {
 		return count(t, replica, "SELECT count(*) FROM pg_tables WHERE tablename = 'streamed'") == 1
-	}, patience, time.Millisecond)
+	})
 
 	_, err = replica.Exec(t.Context(), "DROP TABLE streamed")
 	require.ErrorContains(t, err, "read-only")

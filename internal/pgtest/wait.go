@@ -24,6 +24,13 @@ func WaitForBlockedBy(t testing.TB, pool *pgxpool.Pool, holder uint32) {
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))", holder)
 }
 
+// Eventually asks again and again until the answer is yes, on the test's own goroutine, so that the question may fail the test.
+// A minute of other answers fails it, too.
+func Eventually(t testing.TB, what string, ask func() bool) {
+	t.Helper()
+	poll(t, what, func(context.Context) (bool, error) { return ask(), nil })
+}
+
 func waitUntil(t testing.TB, pool *pgxpool.Pool, what, question string, pid uint32) {
 	t.Helper()
 	poll(t, what, func(ctx context.Context) (bool, error) {

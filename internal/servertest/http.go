@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fencepost/internal/pgtest"
 )
 
 // Name and Password are those of the user of each server that [Serve] starts.
@@ -73,7 +74,7 @@ func Status(t *testing.T, jobURL string) string {
 // RequireSuccess waits until the job at a URL has succeeded.
 func RequireSuccess(t *testing.T, jobURL string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return Status(t, jobURL) == "SUCCEEDED" }, Patience, 20*time.Millisecond)
+	pgtest.Eventually(t, "the job to succeed", func() bool { return Status(t, jobURL) == "SUCCEEDED" })
 }
 
 // Counted is the value of one series of the process's metrics.

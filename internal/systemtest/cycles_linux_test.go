@@ -42,9 +42,9 @@ func TestThousandOutagesLeakNoGoroutineAndNoConnection(t *testing.T) {
 		v.outage(t)
 	}
 	const few = 5 // a connection more may be idle, of which there are never more than the pool has
-	require.Eventually(t, func() bool {
+	pgtest.Eventually(t, "as few goroutines and connections as before", func() bool {
 		after := v.inUse(t)
 		return after.connections <= before.connections+few && after.goroutines <= before.goroutines+few
-	}, patience, 100*time.Millisecond)
+	})
 	t.Logf("before 1,000 outages: %+v, after: %+v", before, v.inUse(t))
 }

@@ -113,9 +113,9 @@ func TestFullDiskRefusesWritesAndKeepsJobsUntilThereIsSpace(t *testing.T) {
 	for _, a := range callAll(t, "meanwhile", request{http.MethodPost, p.API + "/api/etl/jobs", batch}) {
 		requireUnavailable(t, a, "full disk")
 	}
-	require.Eventually(t, func() bool {
+	pgtest.Eventually(t, "an attempt to be retried", func() bool {
 		return w.Counted(t, `fencepost_worker_outcomes_total{outcome="retried"}`) != "0"
-	}, patience, 100*time.Millisecond)
+	})
 	require.Contains(t, []string{"PENDING", "RUNNING"}, status(t, job), "reads are answered")
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.API+"/livez", "").Status)
 

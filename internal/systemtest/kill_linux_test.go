@@ -36,16 +36,6 @@ func onlyJob(t *testing.T, url string) (status string, attempts int) {
 	return status, attempts
 }
 
-// expireLeases waits until PostgreSQL has given up the transaction of a killed worker, which may hold the row.
-func expireLeases(t *testing.T, url string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	require.NoError(t, err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), `UPDATE etl_job_records SET lease_expires_at = clock_timestamp() WHERE job_status = 'RUNNING'`)
-	require.NoError(t, err)
-}
-
 func TestWorkerKilledAtEachStepLeavesItsJobToAnother(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -120,7 +121,7 @@ func TestSlowDatabaseIsOnlySlow(t *testing.T) {
 	proxy := faultproxy.Start(t, url)
 	p := serve(t, proxy.URL(), withTwoWorkers)
 	proxy.Delay(50 * time.Millisecond)
-	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.API+"/readyz", "").Status)
+	requireReadiness(t, p, http.StatusOK, "slow")
 	requireSuccess(t, p.Submit(t, "slow"))
 	require.Empty(t, pgtest.WrongRows(t, url), "the rows that are wrong")
 }
@@ -164,9 +165,7 @@ func (s *outageSite) takeAllConnections(t *testing.T) (held []*pgx.Conn) {
 // requireOutage waits until the server and its worker have noticed, and asks for everything at once.
 func (s *outageSite) requireOutage(t *testing.T, o outage) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		return call(t, http.MethodGet, s.API+"/readyz", "").Status == http.StatusServiceUnavailable
-	}, patience, 10*time.Millisecond, o.name)
+	requireReadiness(t, s.process, http.StatusServiceUnavailable, o.name)
 	s.requireClaims(t, true, o.name)
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, s.API+"/livez", "").Status, o.name)
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, s.Admin+"/livez", "").Status, o.name)
@@ -182,6 +181,14 @@ func (s *outageSite) requireOutage(t *testing.T, o outage) {
 			requireUnavailable(t, a, o.name)
 		}
 	}
+}
+
+// requireReadiness waits until the process answers so.
+func requireReadiness(t *testing.T, p *process, status int, during string) {
+	t.Helper()
+	pgtest.Eventually(t, fmt.Sprintf("readiness to be %d: %s", status, during), func() bool {
+		return call(t, http.MethodGet, p.API+"/readyz", "").Status == status
+	})
 }
 
 const (
@@ -244,9 +251,7 @@ func requireUnavailable(t *testing.T, a answered, during string) {
 // requireRecovery sends again, under the same key, what was refused in the outage, and has it executed.
 func (s *outageSite) requireRecovery(t *testing.T, key string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		return call(t, http.MethodGet, s.API+"/readyz", "").Status == http.StatusOK
-	}, patience, 10*time.Millisecond, key)
+	requireReadiness(t, s.process, http.StatusOK, key)
 	requireSuccess(t, s.Submit(t, key))
 	s.requireClaims(t, false, key)
 	require.Empty(t, pgtest.WrongRows(t, s.database.URL()), "the rows that are wrong after: %s", key)

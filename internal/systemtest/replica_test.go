@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,14 +32,12 @@ func TestListsAndLineagesGoToTheReplicaWhileItIsThere(t *testing.T) {
 	count := func(outcome string) string {
 		return p.Counted(t, fmt.Sprintf("fencepost_replica_reads_total{outcome=%q}", outcome))
 	}
-	require.Eventually(t, func() bool { readAll(); return count("served") > "3" }, patience, 10*time.Millisecond)
+	pgtest.Eventually(t, "the replica to serve", func() bool { readAll(); return count("served") > "3" })
 
 	served := count("served")
 	require.Equal(t, "PENDING", status(t, p.API+"/api/etl/jobs/"+id))
 	require.Equal(t, served, count("served"), "a single job is read from the primary")
 
 	replica.Crash(t)
-	readAll()
-	require.NotEqual(t, "0", count("failed"))
-	require.NotEqual(t, "0", count("resting"))
+	pgtest.Eventually(t, "the replica to rest", func() bool { readAll(); return count("failed") != "0" && count("resting") != "0" })
 }

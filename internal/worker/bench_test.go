@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // patience is how long a test waits for something that must happen before it fails.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 var owner = job.OwnerOf("somebody")
 
@@ -53,7 +53,7 @@ func newBench(t *testing.T, load string) *bench {
 		t: t, pool: pool, admin: admin, store: postgres.NewStore(pool, config),
 		config: worker.Config{
 			Workers: 2, LeaseDuration: time.Minute, PollInterval: time.Hour,
-			MaxAttempts: 3, RetryBackoff: 10 * time.Minute, DrainTimeout: patience,
+			MaxAttempts: 3, RetryBackoff: 10 * time.Minute, DrainTimeout: patience, StatementTimeout: patience,
 		},
 		observed: newRecorder(), logs: &logBuffer{},
 	}
@@ -171,7 +171,7 @@ func (b *bench) closeGate() *gate {
 // await returns when exactly n executions wait at the gate.
 func (g *gate) await(n int) {
 	g.b.t.Helper()
-	require.Eventually(g.b.t, func() bool { return scan[int](g.b, waitingSQL) == n }, patience, 5*time.Millisecond)
+	pgtest.Eventually(g.b.t, "executions at the gate", func() bool { return scan[int](g.b, waitingSQL) == n })
 }
 
 const waitingSQL = `

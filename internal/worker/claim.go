@@ -71,7 +71,7 @@ func (w *Worker) pause(ctx context.Context, wake <-chan struct{}) {
 
 // claim outlives ctx: interrupted half-way, it might leave jobs leased to nobody.
 func (w *Worker) claim(ctx context.Context, limit int) (Claimed, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statementTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StatementTimeout)
 	defer cancel()
 	return w.queue.Claim(ctx, ClaimRequest{
 		WorkerID:    w.id,

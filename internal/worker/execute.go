@@ -105,7 +105,7 @@ func interruption(ctx context.Context) Outcome {
 // giveVerdict retries or fails a job. Both name the exact lease, so they are safe even after a commit whose result was lost:
 // had it succeeded, they would match nothing.
 func (w *Worker) giveVerdict(ctx context.Context, l Lease, load *LoadError) (Outcome, job.FailureCode) {
-	verdict, cancel := context.WithTimeout(context.WithoutCancel(ctx), statementTimeout)
+	verdict, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StatementTimeout)
 	defer cancel()
 	outcome, code, err := w.retryOrFail(verdict, l, load)
 	switch {

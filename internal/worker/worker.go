@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,9 +20,6 @@ var ErrDrainDeadline = errors.New("drain deadline passed with jobs still running
 // errCancelled is why an execution's context ended: a notice told that the owner's cancellation is committed.
 var errCancelled = errors.New("job was cancelled")
 
-// statementTimeout bounds a claim or a verdict, each of which is one short statement.
-const statementTimeout = 5 * time.Second
-
 // Config says how a worker works. Every duration and number must be positive, DrainTimeout may be zero.
 type Config struct {
 	// Workers is the number of jobs that this process runs at once.
@@ -37,6 +35,8 @@ type Config struct {
 	RetryBackoff time.Duration
 	// DrainTimeout is how long running jobs may go on once the worker was told to stop.
 	DrainTimeout time.Duration
+	// StatementTimeout bounds a claim or a verdict, each of which is one short statement; 0 means 5 seconds.
+	StatementTimeout time.Duration
 }
 
 // Worker claims and runs jobs. Make one with [New].
@@ -61,6 +61,7 @@ type Worker struct {
 
 // New makes a worker with a fresh identity. It does nothing until [Worker.Run].
 func New(queue Queue, cfg Config, observer Observer, log *slog.Logger) *Worker {
+	cfg.StatementTimeout = cmp.Or(cfg.StatementTimeout, 5*time.Second)
 	return &Worker{
 		queue:    queue,
 		cfg:      cfg,

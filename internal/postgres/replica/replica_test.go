@@ -173,11 +173,11 @@ func TestDeadReplicaIsReplacedByThePrimaryUntilItIsBack(t *testing.T) {
 	require.Equal(t, replica.Resting, r.last())
 
 	r.standby.Start(t)
-	require.Eventually(t, func() bool { // it answers before it takes part in the replication again
+	pgtest.Eventually(t, "the standby to serve", func() bool { // it answers before it takes part in the replication again
 		r.reads.EndRest()
 		list()
 		return r.last() == replica.Served
-	}, storetest.Patience, 10*time.Millisecond)
+	})
 
 	r.server.Crash(t)
 	_, err := r.reads.List(t.Context(), r.Owner, job.Filter{}, job.Page{Limit: 1})

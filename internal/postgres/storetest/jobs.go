@@ -59,11 +59,11 @@ func (w *World) Claim() worker.Lease {
 	return claimed.Leases[0]
 }
 
-// ClaimAll leases as many jobs as there are, up to a limit, for a minute.
+// ClaimAll leases as many jobs as there are, up to a limit, for an hour.
 func (w *World) ClaimAll(limit int) worker.Claimed {
 	w.Helper()
 	claimed, err := w.Store.Claim(w.Context(), worker.ClaimRequest{
-		WorkerID: uuid.New(), Limit: limit, Duration: time.Minute, MaxAttempts: MaxAttempts,
+		WorkerID: uuid.New(), Limit: limit, Duration: time.Hour, MaxAttempts: MaxAttempts,
 	})
 	require.NoError(w, err)
 	return claimed

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres/statements"
 	"fencepost/internal/worker"
 )
@@ -75,9 +75,9 @@ func (w *World) WaitForLock() {
 // WaitForLocks waits until exactly so many connections to this database are blocked by locks.
 func (w *World) WaitForLocks(connections int) {
 	w.Helper()
-	require.Eventually(w, func() bool {
+	pgtest.Eventually(w, fmt.Sprint(connections, " blocked connections"), func() bool {
 		return w.Count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == connections
-	}, Patience, time.Millisecond, "%d blocked connections", connections)
+	})
 }
 
 // Gate is an advisory lock that statements wait at until the test opens it.
