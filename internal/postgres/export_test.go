@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/statements"
 )
 
 // What the tests, which are a package of their own, have to see of the inside.
@@ -18,7 +20,7 @@ var LoadError = loadError
 var ScanClaim = scanClaim
 
 // ScanJob reads a job from a row of its columns.
-var ScanJob = collectJob
+func ScanJob(row pgx.CollectableRow) (job.Job, error) { return statements.ScanJob(row) }
 
 // A Cancellation is one of those that share a statement.
 type Cancellation = cancellation

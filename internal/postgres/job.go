@@ -10,12 +10,21 @@ import (
 	"fencepost/internal/postgres/statements"
 )
 
-// collectJob reads one row of the columns of a job, for pgx.CollectRows.
-func collectJob(row pgx.CollectableRow) (job.Job, error) { return statements.ScanJob(row) }
+// jobRows reads the rows of one answer, which have the columns of a job, for pgx.CollectRows.
+func jobRows() pgx.RowToFunc[job.Job] {
+	scanner := statements.NewJobScanner()
+	return func(row pgx.CollectableRow) (job.Job, error) { return scanner.Scan(row) }
+}
 
-func scanPlacedJob(row pgx.CollectableRow) (p batch.Placed[job.Job], err error) {
-	p.Result, err = statements.ScanJob(row, &p.Place)
-	return p, err
+// placedJobRows reads the rows of one answer to calls that came together.
+func placedJobRows() pgx.RowToFunc[batch.Placed[job.Job]] {
+	var place int
+	scanner := statements.NewJobScanner(&place)
+	return func(row pgx.CollectableRow) (p batch.Placed[job.Job], err error) {
+		p.Result, err = scanner.Scan(row)
+		p.Place = place
+		return p, err
+	}
 }
 
 // notFound names the absence of a row.

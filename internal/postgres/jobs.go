@@ -55,5 +55,5 @@ func readJobs(keys []jobKey, into *[]batch.Placed[job.Job]) db.Query {
 	for i, k := range keys {
 		owners[i], ids[i] = k.owner[:], k.id
 	}
-	return db.Rows(jobsSQL, statements.Args{"owners": owners, "ids": ids}, into, scanPlacedJob)
+	return db.Rows(jobsSQL, statements.Args{"owners": owners, "ids": ids}, into, placedJobRows())
 }

@@ -25,6 +25,6 @@ func (r Reader) LineagePage(ctx context.Context, owner job.Owner, id uuid.UUID, 
 		}),
 		db.Rows(lineagePageSQL, statements.Args{
 			"owner": owner[:], "id": id, "after_generation": p.After.Generation, "after_id": p.After.ID, "limit": p.Limit,
-		}, &jobs, collectJob))
+		}, &jobs, jobRows()))
 	return summary, jobs[:min(len(jobs), p.Limit)], err
 }

@@ -50,15 +50,15 @@ func (r Reader) List(ctx context.Context, owner job.Owner, f job.Filter, p job.P
 	statuses, replay := parts(f)
 	everyPart := len(statuses) == len(job.Statuses) && len(replay) == 2
 	if everyPart && f.Unresolved == nil && f.CreatedAfter == nil && f.CreatedBefore == nil {
-		return query(ctx, r, "list", collectJob, listSQL, statements.Args{"owner": owner[:], "before": before, "limit": p.Limit})
+		return query(ctx, r, "list", jobRows(), listSQL, statements.Args{"owner": owner[:], "before": before, "limit": p.Limit})
 	}
 	args := filterArgs(owner, f)
 	args["before"], args["limit"] = before, p.Limit
 	if everyPart {
-		return query(ctx, r, "list", collectJob, listFilteredSQL, args)
+		return query(ctx, r, "list", jobRows(), listFilteredSQL, args)
 	}
 	args["statuses"], args["replay"] = statuses, replay
-	return query(ctx, r, "list", collectJob, listPartsSQL, args)
+	return query(ctx, r, "list", jobRows(), listPartsSQL, args)
 }
 
 // CountByStatus implements job.Store. It is planned anew each time: a plan for any filter can't leave out what this one does

@@ -38,6 +38,7 @@ type Config struct {
 // Store implements job.Store and worker.Queue on a pool of connections. It keeps no state of its own about jobs.
 type Store struct {
 	Reader
+	db      db.DB // of all but the reader
 	pool    *pgxpool.Pool
 	config  Config
 	notices *notice.Sender
@@ -62,13 +63,17 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Listen = pool.Config().ConnConfig
 	}
 	conn := db.New(pool, config.CallTimeout)
-	s := &Store{Reader: Reader{conn}, pool: pool, config: config, notices: notice.NewSender(conn)}
+	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn)}
 	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}
 	s.submissions = &batch.Gatherer[newJob, job.Job]{Verb: "submit", Send: s.shareSubmission}
 	s.cancellations = &batch.Gatherer[cancellation, job.Job]{Verb: "cancel", Send: s.shareCancellation}
 	s.executions = &batch.Gatherer[worker.Lease, worker.Lease]{Verb: "execute", Send: s.shareExecution}
 	return s
 }
+
+// readerShare is how many connections lists and lineages have of a pool. The others are always there for single jobs, for writes and for
+// workers; and more backends than there are processors to carry them make each other slower.
+func readerShare(pool *pgxpool.Pool) int { return max(1, int(pool.Config().MaxConns)*2/5) }
 
 // Close sends the notices that are still waiting and stops their sender.
 func (s *Store) Close() { s.notices.Close() }

@@ -51,7 +51,7 @@ func (s *Store) shareSubmission(ctx context.Context, jobs []newJob) ([]batch.Pla
 func (s *Store) shareWrite(
 	ctx context.Context, verb string, st statements.Statement, args statements.Args,
 ) (changed []batch.Placed[job.Job], err error) {
-	err = s.db.Try(ctx, verb, func(ctx context.Context) error { return s.write(ctx, db.Rows(st, args, &changed, scanPlacedJob)) })
+	err = s.db.Try(ctx, verb, func(ctx context.Context) error { return s.write(ctx, db.Rows(st, args, &changed, placedJobRows())) })
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/semaphore"
 
 	"fencepost/internal/postgres/statements"
 )
@@ -22,13 +23,21 @@ type DB struct {
 	conn Conn
 	// timeout bounds a call with all its tries, waiting for a connection included.
 	timeout time.Duration
+	// places are how many of its sends may be under way at once; nil for any number.
+	places *semaphore.Weighted
 }
 
 // New is a DB on a connection or a pool, whose calls may take as long as the timeout.
-func New(conn Conn, timeout time.Duration) DB { return DB{conn, timeout} }
+func New(conn Conn, timeout time.Duration) DB { return DB{conn: conn, timeout: timeout} }
 
 // On is the same on another connection, with half of the time for each call.
-func (d DB) On(conn Conn) DB { return DB{conn, d.timeout / 2} }
+func (d DB) On(conn Conn) DB { return New(conn, d.timeout/2) }
+
+// AtMost is the same for so many sends at once; more of them wait, within the time of their calls. All copies of it count together.
+func (d DB) AtMost(sends int) DB {
+	d.places = semaphore.NewWeighted(int64(sends))
+	return d
+}
 
 // A Query is a statement with its arguments, and what becomes of its answer.
 type Query struct {
@@ -88,5 +97,13 @@ func Send(ctx context.Context, conn Conn, queries ...Query) error {
 	return conn.SendBatch(ctx, batch).Close()
 }
 
-// Send is [Send] on the DB's connection.
-func (d DB) Send(ctx context.Context, queries ...Query) error { return Send(ctx, d.conn, queries...) }
+// Send is [Send] on the DB's connection, when there is a place for it.
+func (d DB) Send(ctx context.Context, queries ...Query) error {
+	if d.places != nil {
+		if err := d.places.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer d.places.Release(1)
+	}
+	return Send(ctx, d.conn, queries...)
+}

@@ -1,9 +1,7 @@
 package statements
 
 import (
-	"time"
-
-	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"fencepost/internal/job"
 )
@@ -17,34 +15,40 @@ const jobColumns = `job_record_id, job_status, attempt_count, record_count, fail
 type Row interface{ Scan(into ...any) error }
 
 // ScanJob reads the columns of a job, and whatever columns the statement has behind them into extra.
-func ScanJob(row Row, extra ...any) (job.Job, error) {
-	var (
-		j                   job.Job
-		failure, cancel     *string
-		cancelledAt         *time.Time
-		sourceID, rootID    *uuid.UUID
-		generation          *int
-		createdAt, updateAt time.Time
-	)
-	columns := []any{
-		&j.ID, &j.Status, &j.AttemptCount, &j.RecordCount, &failure, &cancel,
-		&cancelledAt, &sourceID, &rootID, &generation, &createdAt, &updateAt,
-	}
-	if err := row.Scan(append(columns, extra...)...); err != nil {
-		return job.Job{}, err
-	}
-	j.CreatedAt, j.UpdatedAt = createdAt.UTC(), updateAt.UTC()
-	j.FailureCode, j.CancellationCode, j.CancelledAt = job.FailureCode(orZero(failure)), orZero(cancel), orZero(cancelledAt).UTC()
-	if sourceID != nil {
-		j.Derivation = &job.Derivation{SourceID: *sourceID, RootID: *rootID, Generation: *generation}
-	}
-	return j, nil
+func ScanJob(row Row, extra ...any) (job.Job, error) { return NewJobScanner(extra...).Scan(row) }
+
+// JobScanner reads the jobs of many rows through the same memory. Its parts are pgtype's own, which pgx fills without a conversion.
+type JobScanner struct {
+	id, source, root           pgtype.UUID
+	status, failure, cancel    pgtype.Text
+	attempts, records          pgtype.Int4
+	generation                 pgtype.Int4
+	cancelled, created, update pgtype.Timestamptz
+	columns                    []any
 }
 
-// orZero is what a nullable column holds.
-func orZero[T any](value *T) (t T) {
-	if value != nil {
-		t = *value
+// NewJobScanner makes one for rows that have further columns, which go into extra.
+func NewJobScanner(extra ...any) *JobScanner {
+	s := &JobScanner{}
+	s.columns = append([]any{
+		&s.id, &s.status, &s.attempts, &s.records, &s.failure, &s.cancel,
+		&s.cancelled, &s.source, &s.root, &s.generation, &s.created, &s.update,
+	}, extra...)
+	return s
+}
+
+// Scan reads the job of a row.
+func (s *JobScanner) Scan(row Row) (job.Job, error) {
+	if err := row.Scan(s.columns...); err != nil {
+		return job.Job{}, err
 	}
-	return t
+	j := job.Job{
+		ID: s.id.Bytes, Status: job.Status(s.status.String), AttemptCount: int(s.attempts.Int32), RecordCount: int(s.records.Int32),
+		FailureCode: job.FailureCode(s.failure.String), CancellationCode: s.cancel.String,
+		CancelledAt: s.cancelled.Time.UTC(), CreatedAt: s.created.Time.UTC(), UpdatedAt: s.update.Time.UTC(),
+	}
+	if s.source.Valid {
+		j.Derivation = &job.Derivation{SourceID: s.source.Bytes, RootID: s.root.Bytes, Generation: int(s.generation.Int32)}
+	}
+	return j, nil
 }
