@@ -77,6 +77,13 @@ type Job struct {
 	RecordCount int
 	// FailureCode is set exactly when Status is FAILED.
 	FailureCode FailureCode
+	// FailureSQLState is PostgreSQL's code of the error that the job failed with (its documentation, appendix A), or "" when it did not
+	// fail, or not by an error of the database.
+	FailureSQLState string
+	// FailureRecordOrdinal is the first record at which the batch began to fail, from 1 on, or 0 when that is not known.
+	FailureRecordOrdinal int
+	// FailureConstraint is the name of the violated constraint, where the operator lets names be told; else "".
+	FailureConstraint string
 	// CancellationCode is set exactly when Status is CANCELLED.
 	CancellationCode string
 	// CancelledAt is set exactly when Status is CANCELLED, and zero otherwise.
@@ -85,6 +92,8 @@ type Job struct {
 	Derivation *Derivation
 	// CreatedAt is the database's time of the submission or replay, in UTC with microseconds.
 	CreatedAt time.Time
+	// AttemptStartedAt is the database's time of the latest claim, in UTC with microseconds, or zero before the first.
+	AttemptStartedAt time.Time
 	// UpdatedAt is the database's time of the latest change of status, in UTC with microseconds.
 	UpdatedAt time.Time
 }
