@@ -5,7 +5,7 @@
 -- decide races by reading a row again once it is free, which PostgreSQL does in this isolation level only; in others, each conflict
 -- would be an error. Nothing is compiled: that takes half a second, and the planner finds it worthwhile for lists of unresolved jobs,
 -- which are read in some milliseconds. Timeouts are those that a transaction sets. Settings that a version does not have are left out.
-SELECT set_config(setting, value, false)
+SELECT set_config(wanted.setting, wanted.value, false)
 FROM (VALUES
 	('default_transaction_isolation', 'read committed'),
 	('default_transaction_read_only', 'off'),
@@ -24,7 +24,7 @@ FROM (VALUES
 	('idle_in_transaction_session_timeout', '0'),
 	('idle_session_timeout', '0')
 ) AS wanted (setting, value)
-JOIN pg_catalog.pg_settings ON pg_settings.name = setting
+JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
 
 -- name: session path
 -- The schema that the tables are in, unless the URL of the database names another.
