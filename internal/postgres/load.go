@@ -117,18 +117,21 @@ func (l Load) place(position int32) string {
 func isName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Prepare implements worker.Queue.
-func (s *Store) Prepare(ctx context.Context) error {
-	sql := s.config.Load.sql
-	if s.config.Load.builtin {
+func (s *Store) Prepare(ctx context.Context) error { return Prepare(ctx, s.config.Loads, s.config.Load) }
+
+// Prepare tells whether a load fits a database, without running it: nil, a [worker.LoadError], or an error of the connection.
+func Prepare(ctx context.Context, pool *pgxpool.Pool, load Load) error {
+	sql := load.sql
+	if load.builtin {
 		sql = executeSQL.SQL
 	}
-	err := s.config.Loads.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+	err := pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		_, err := conn.Conn().PgConn().Prepare(ctx, "", sql, nil)
 		return err
 	})
 	if pgErr, fromServer := errors.AsType[*pgconn.PgError](err); fromServer && faultOf(pgErr.Code) != worker.FaultPassing {
 		fault := worker.NewLoadError(job.FailureTarget, worker.FaultOfLoad, pgErr)
-		fault.SQLState, fault.Place = pgErr.Code, s.config.Load.place(pgErr.Position)
+		fault.SQLState, fault.Place = pgErr.Code, load.place(pgErr.Position)
 		return fault
 	}
 	return err
