@@ -71,6 +71,9 @@ func NewLoad(text string) (Load, error) {
 	return l, nil
 }
 
+// Builtin reports whether it is the product's own.
+func (l Load) Builtin() bool { return l.builtin }
+
 // query is the statement for one job.
 func (l Load) query(lease worker.Lease, payload []byte) db.Query {
 	if l.builtin {
@@ -117,7 +120,9 @@ func (l Load) place(position int32) string {
 func isName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Prepare implements worker.Queue.
-func (s *Store) Prepare(ctx context.Context) error { return Prepare(ctx, s.config.Loads, s.config.Load) }
+func (s *Store) Prepare(ctx context.Context) error {
+	return Prepare(ctx, s.config.Loads, s.config.Load)
+}
 
 // Prepare tells whether a load fits a database, without running it: nil, a [worker.LoadError], or an error of the connection.
 func Prepare(ctx context.Context, pool *pgxpool.Pool, load Load) error {

@@ -30,7 +30,7 @@ func TestObserversCountWhatTheyAreTold(t *testing.T) {
 	m.JobCreated(0)
 	m.JobCreated(7)
 	m.JobCreated(8)
-	m.JobFailed(job.FailureIntegrity)
+	m.JobFailed(worker.Failure{Code: job.FailureIntegrity, SQLState: "22P02"})
 	m.Outcome(worker.OutcomeStale)
 
 	require.InDelta(t, 1, testutil.ToFloat64(m.jobsEnded.WithLabelValues("CANCELLED")), 0)

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -157,11 +156,4 @@ func (g *loadGate) logClosed(fault *LoadError) {
 		attrs = append(attrs, slog.String("constraint", fault.Constraint))
 	}
 	g.log.LogAttrs(context.Background(), slog.LevelError, "load is closed: mend it or its target, and it opens by itself", attrs...)
-}
-
-// check closes a load before its first job when it does not fit the database.
-func (g *loadGate) check(err error) {
-	if fault, ofLoad := errors.AsType[*LoadError](err); ofLoad {
-		g.failed(Lease{}, fault)
-	}
 }

@@ -163,7 +163,7 @@ func (c Config) schema(ctx context.Context) Result {
 // privileges wants what deploy/roles gives to the server's role. On a schema of another version there is nothing to look at.
 func (c Config) privileges(ctx context.Context) Result {
 	var tables []string
-	err := db.Send(ctx, c.Pool, db.Rows(missingPrivilegesSQL, nil, &tables, pgx.RowTo[string]))
+	err := db.Send(ctx, c.Pool, db.Rows(missingPrivilegesSQL, statements.Args{"builtin_load": c.Load.Builtin()}, &tables, pgx.RowTo[string]))
 	switch {
 	case err != nil:
 		return failed("privileges", "the privileges of the role cannot be looked at: migrate the schema first")

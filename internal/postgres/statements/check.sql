@@ -21,8 +21,9 @@ FROM (VALUES
 	('etl_job_records', 'UPDATE', 'cancellation_code'), ('etl_job_records', 'UPDATE', 'job_cancelled_at'),
 	('etl_job_records', 'UPDATE', 'updated_at'),
 	('etl_job_attempts', 'SELECT', ''), ('etl_job_attempts', 'INSERT', ''),
-	('etl_idempotency_records', 'INSERT', '')
+	('etl_idempotency_records', 'INSERT', ''),
+	('processed_data', 'INSERT', '')
 ) AS needed (name, privilege, column_name)
-WHERE NOT CASE WHEN column_name = '' THEN has_table_privilege(name, privilege)
+WHERE (@builtin_load::boolean OR name <> 'processed_data') AND NOT CASE WHEN column_name = '' THEN has_table_privilege(name, privilege)
 	ELSE has_column_privilege(name, column_name, privilege) END
 ORDER BY name
