@@ -23,6 +23,15 @@ type Job struct {
 	RecordCount int `json:"recordCount"`
 	// FailureCode says why a FAILED job failed, in one word of a closed list.
 	FailureCode string `json:"failureCode,omitempty"`
+	// FailureSQLState is PostgreSQL's code of the error that the job failed with, and FailureCondition its name.
+	FailureSQLState  string `json:"failureSqlState,omitempty"`
+	FailureCondition string `json:"failureCondition,omitempty"`
+	// FailureRecordOrdinal is the first record at which the batch began to fail, from 1 on, or 0 when that is not known.
+	FailureRecordOrdinal int `json:"failureRecordOrdinal,omitempty"`
+	// FailureConstraint is the name of the constraint that the records violate, where the operator lets names be told.
+	FailureConstraint string `json:"failureConstraint,omitempty"`
+	// AttemptStartedAt is when the latest attempt began.
+	AttemptStartedAt time.Time `json:"attemptStartedAt,omitzero"`
 	// CancellationCode says how a CANCELLED job was cancelled.
 	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is when a CANCELLED job was cancelled.

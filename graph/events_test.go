@@ -15,6 +15,8 @@ import (
 
 	"fencepost/graph"
 	"fencepost/internal/feed"
+	"fencepost/internal/job"
+	"fencepost/internal/worker"
 )
 
 func TestEventsAreSentOnlyWhenNoJSONIsAcceptable(t *testing.T) {
@@ -159,7 +161,7 @@ func TestAClientThatDoesNotReadLosesItsStream(t *testing.T) {
 			s.replay(root, batch, "active")
 			ignore(s, largeQuery(), object{"id": root})
 			require.Eventually(t, func() bool {
-				require.NoError(t, s.store.Retry(t.Context(), s.claim(), 0)) // two changes
+				require.NoError(t, s.store.Retry(t.Context(), s.claim(), worker.Return{Outcome: job.AttemptRetried})) // two changes
 				only := s.overEvents(jobQuery, object{"id": root}).next()
 				return at(t, only.payload, "errors") == nil
 			}, 2*patience, 10*time.Millisecond, "there is room for another stream")

@@ -19,21 +19,26 @@ const (
 
 func toJob(j job.Job) *model.Job {
 	return &model.Job{
-		ID:               j.ID.String(),
-		Status:           model.JobStatus(j.Status),
-		AttemptCount:     toInt(j.AttemptCount),
-		RecordCount:      toInt(j.RecordCount),
-		FailureCode:      optional(string(j.FailureCode)),
-		CancellationCode: optional(j.CancellationCode),
-		CreatedAt:        j.CreatedAt,
-		UpdatedAt:        j.UpdatedAt,
-		CancelledAt:      optional(j.CancelledAt),
-		ReplayGeneration: toInt(j.Generation()),
-		CanCancel:        j.CancelProblem() == "",
-		CancelProblem:    optional(toProblemCode(j.CancelProblem())),
-		CanReplay:        j.ReplayProblem() == "",
-		ReplayProblem:    optional(toProblemCode(j.ReplayProblem())),
-		Record:           j,
+		ID:                   j.ID.String(),
+		Status:               model.JobStatus(j.Status),
+		AttemptCount:         toInt(j.AttemptCount),
+		RecordCount:          toInt(j.RecordCount),
+		FailureCode:          optional(string(j.FailureCode)),
+		CancellationCode:     optional(j.CancellationCode),
+		FailureSQLState:      optional(j.FailureSQLState),
+		FailureCondition:     optional(j.FailureCondition()),
+		FailureRecordOrdinal: optional(toInt(j.FailureRecordOrdinal)),
+		FailureConstraint:    optional(j.FailureConstraint),
+		AttemptStartedAt:     optional(j.AttemptStartedAt),
+		CreatedAt:            j.CreatedAt,
+		UpdatedAt:            j.UpdatedAt,
+		CancelledAt:          optional(j.CancelledAt),
+		ReplayGeneration:     toInt(j.Generation()),
+		CanCancel:            j.CancelProblem() == "",
+		CancelProblem:        optional(toProblemCode(j.CancelProblem())),
+		CanReplay:            j.ReplayProblem() == "",
+		ReplayProblem:        optional(toProblemCode(j.ReplayProblem())),
+		Record:               j,
 	}
 }
 
@@ -145,7 +150,7 @@ func orNull[Core, Model any](value Core, err error, toModel func(Core) *Model) (
 func toInt(n int) int32 { return int32(n) } //nolint:gosec // no count comes near 32 bits
 
 // optional is null for the zero value, by which the core says that there is none.
-func optional[T string | model.ProblemCode | time.Time](value T) *T {
+func optional[T string | int32 | model.ProblemCode | time.Time](value T) *T {
 	var none T
 	if value == none {
 		return nil

@@ -48,24 +48,29 @@ type ComplexityRoot struct {
 	}
 
 	Job struct {
-		AttemptCount     func(childComplexity int) int
-		CanCancel        func(childComplexity int) int
-		CanReplay        func(childComplexity int) int
-		CancelProblem    func(childComplexity int) int
-		CancellationCode func(childComplexity int) int
-		CancelledAt      func(childComplexity int) int
-		CreatedAt        func(childComplexity int) int
-		FailureCode      func(childComplexity int) int
-		ID               func(childComplexity int) int
-		Lineage          func(childComplexity int) int
-		RecordCount      func(childComplexity int) int
-		ReplayGeneration func(childComplexity int) int
-		ReplayProblem    func(childComplexity int) int
-		ReplayRoot       func(childComplexity int) int
-		ReplaySource     func(childComplexity int) int
-		Replays          func(childComplexity int, first *int32, after *string) int
-		Status           func(childComplexity int) int
-		UpdatedAt        func(childComplexity int) int
+		AttemptCount         func(childComplexity int) int
+		AttemptStartedAt     func(childComplexity int) int
+		CanCancel            func(childComplexity int) int
+		CanReplay            func(childComplexity int) int
+		CancelProblem        func(childComplexity int) int
+		CancellationCode     func(childComplexity int) int
+		CancelledAt          func(childComplexity int) int
+		CreatedAt            func(childComplexity int) int
+		FailureCode          func(childComplexity int) int
+		FailureCondition     func(childComplexity int) int
+		FailureConstraint    func(childComplexity int) int
+		FailureRecordOrdinal func(childComplexity int) int
+		FailureSQLState      func(childComplexity int) int
+		ID                   func(childComplexity int) int
+		Lineage              func(childComplexity int) int
+		RecordCount          func(childComplexity int) int
+		ReplayGeneration     func(childComplexity int) int
+		ReplayProblem        func(childComplexity int) int
+		ReplayRoot           func(childComplexity int) int
+		ReplaySource         func(childComplexity int) int
+		Replays              func(childComplexity int, first *int32, after *string) int
+		Status               func(childComplexity int) int
+		UpdatedAt            func(childComplexity int) int
 	}
 
 	JobConnection struct {
@@ -224,6 +229,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.AttemptCount(childComplexity), true
+	case "Job.attemptStartedAt":
+		if e.ComplexityRoot.Job.AttemptStartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.AttemptStartedAt(childComplexity), true
 	case "Job.canCancel":
 		if e.ComplexityRoot.Job.CanCancel == nil {
 			break
@@ -266,6 +277,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.FailureCode(childComplexity), true
+	case "Job.failureCondition":
+		if e.ComplexityRoot.Job.FailureCondition == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureCondition(childComplexity), true
+	case "Job.failureConstraint":
+		if e.ComplexityRoot.Job.FailureConstraint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureConstraint(childComplexity), true
+	case "Job.failureRecordOrdinal":
+		if e.ComplexityRoot.Job.FailureRecordOrdinal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureRecordOrdinal(childComplexity), true
+	case "Job.failureSqlState":
+		if e.ComplexityRoot.Job.FailureSQLState == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureSQLState(childComplexity), true
 	case "Job.id":
 		if e.ComplexityRoot.Job.ID == nil {
 			break
@@ -901,6 +936,21 @@ type Job implements Node {
   "Why the job failed, as one of a closed list of codes; null unless it is ` + "`" + `FAILED` + "`" + `."
   failureCode: String
 
+  """
+  PostgreSQL's code of the error that the job failed with (SQLSTATE, its documentation, appendix A): five characters. Null
+  when the job did not fail, or not by an error of the database.
+  """
+  failureSqlState: String
+
+  "The name that PostgreSQL has for ` + "`" + `failureSqlState` + "`" + `, such as ` + "`" + `unique_violation` + "`" + `."
+  failureCondition: String
+
+  "The first record at which the batch began to fail, counted from 1; null when that is not known."
+  failureRecordOrdinal: Int
+
+  "The name of the constraint that the records violate, where the operator lets names be told."
+  failureConstraint: String
+
   "Why the job was cancelled, as one of a closed list of codes; null unless it is ` + "`" + `CANCELLED` + "`" + `."
   cancellationCode: String
 
@@ -912,6 +962,9 @@ type Job implements Node {
 
   "When the job was cancelled; null unless it is ` + "`" + `CANCELLED` + "`" + `."
   cancelledAt: DateTime
+
+  "When the latest attempt began, by the database's clock; null before the first."
+  attemptStartedAt: DateTime
 
   "How many replays lie between the first job of the family and this one: 0 on a job that was submitted."
   replayGeneration: Int!
@@ -1344,6 +1397,14 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_recordCount(ctx, field)
 	case "failureCode":
 		return ec.fieldContext_Job_failureCode(ctx, field)
+	case "failureSqlState":
+		return ec.fieldContext_Job_failureSqlState(ctx, field)
+	case "failureCondition":
+		return ec.fieldContext_Job_failureCondition(ctx, field)
+	case "failureRecordOrdinal":
+		return ec.fieldContext_Job_failureRecordOrdinal(ctx, field)
+	case "failureConstraint":
+		return ec.fieldContext_Job_failureConstraint(ctx, field)
 	case "cancellationCode":
 		return ec.fieldContext_Job_cancellationCode(ctx, field)
 	case "createdAt":
@@ -1352,6 +1413,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_updatedAt(ctx, field)
 	case "cancelledAt":
 		return ec.fieldContext_Job_cancelledAt(ctx, field)
+	case "attemptStartedAt":
+		return ec.fieldContext_Job_attemptStartedAt(ctx, field)
 	case "replayGeneration":
 		return ec.fieldContext_Job_replayGeneration(ctx, field)
 	case "replaySource":
@@ -2034,6 +2097,98 @@ func (ec *executionContext) fieldContext_Job_failureCode(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
 }
 
+func (ec *executionContext) _Job_failureSqlState(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureSqlState(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureSQLState, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureSqlState(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
+func (ec *executionContext) _Job_failureCondition(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureCondition(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureCondition, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureCondition(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
+func (ec *executionContext) _Job_failureRecordOrdinal(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureRecordOrdinal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureRecordOrdinal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureRecordOrdinal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Job_failureConstraint(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureConstraint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureConstraint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureConstraint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
 func (ec *executionContext) _Job_cancellationCode(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2123,6 +2278,29 @@ func (ec *executionContext) _Job_cancelledAt(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Job_cancelledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Job_attemptStartedAt(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_attemptStartedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AttemptStartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_attemptStartedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Job", field, false, false, "DateTime")
 }
 
@@ -5375,6 +5553,26 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "failureSqlState":
+			out.Values[i] = ec._Job_failureSqlState(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureCondition":
+			out.Values[i] = ec._Job_failureCondition(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureRecordOrdinal":
+			out.Values[i] = ec._Job_failureRecordOrdinal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureConstraint":
+			out.Values[i] = ec._Job_failureConstraint(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "cancellationCode":
 			out.Values[i] = ec._Job_cancellationCode(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -5392,6 +5590,11 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 		case "cancelledAt":
 			out.Values[i] = ec._Job_cancelledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attemptStartedAt":
+			out.Values[i] = ec._Job_attemptStartedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -62,6 +62,15 @@ type Job struct {
 	RecordCount int32 `json:"recordCount"`
 	// Why the job failed, as one of a closed list of codes; null unless it is `FAILED`.
 	FailureCode *string `json:"failureCode,omitempty"`
+	// PostgreSQL's code of the error that the job failed with (SQLSTATE, its documentation, appendix A): five characters. Null
+	// when the job did not fail, or not by an error of the database.
+	FailureSQLState *string `json:"failureSqlState,omitempty"`
+	// The name that PostgreSQL has for `failureSqlState`, such as `unique_violation`.
+	FailureCondition *string `json:"failureCondition,omitempty"`
+	// The first record at which the batch began to fail, counted from 1; null when that is not known.
+	FailureRecordOrdinal *int32 `json:"failureRecordOrdinal,omitempty"`
+	// The name of the constraint that the records violate, where the operator lets names be told.
+	FailureConstraint *string `json:"failureConstraint,omitempty"`
 	// Why the job was cancelled, as one of a closed list of codes; null unless it is `CANCELLED`.
 	CancellationCode *string `json:"cancellationCode,omitempty"`
 	// When the job was submitted or replayed.
@@ -70,6 +79,8 @@ type Job struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 	// When the job was cancelled; null unless it is `CANCELLED`.
 	CancelledAt *time.Time `json:"cancelledAt,omitempty"`
+	// When the latest attempt began, by the database's clock; null before the first.
+	AttemptStartedAt *time.Time `json:"attemptStartedAt,omitempty"`
 	// How many replays lie between the first job of the family and this one: 0 on a job that was submitted.
 	ReplayGeneration int32 `json:"replayGeneration"`
 	// Whether cancelling would work now.

@@ -103,6 +103,9 @@ type Store interface {
 	// Jobs returns those of the ids that the owner has, by id.
 	Jobs(ctx context.Context, owner Owner, ids []uuid.UUID) (map[uuid.UUID]Job, error)
 
+	// Attempts returns, for each of the ids that the owner has, the attempts that did not end the job, by number and then by their end.
+	Attempts(ctx context.Context, owner Owner, ids []uuid.UUID) (map[uuid.UUID][]Attempt, error)
+
 	// List returns the owner's jobs that pass the filter, newest first.
 	List(ctx context.Context, owner Owner, f Filter, p Page) ([]Job, error)
 

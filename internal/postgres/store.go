@@ -33,6 +33,10 @@ type Config struct {
 	Listen *pgx.ConnConfig
 	// Load is what a job does with its records. The zero Load is [BuiltinLoad].
 	Load Load
+	// Loads is where a load of the operator's own runs, and leaves nothing of a session behind; see [db.OpenLoads]. Nil means the pool.
+	Loads *pgxpool.Pool
+	// ExplainNames lets owners see the names of constraints that their records violate.
+	ExplainNames bool
 }
 
 // Store implements job.Store and worker.Queue on a pool of connections. It keeps no state of its own about jobs.
@@ -60,6 +64,9 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	}
 	if config.Listen == nil {
 		config.Listen = pool.Config().ConnConfig
+	}
+	if config.Loads == nil {
+		config.Loads = pool
 	}
 	conn := db.New(pool, config.CallTimeout)
 	s := &Store{Reader: Reader{conn}, pool: pool, config: config, notices: notice.NewSender(conn)}

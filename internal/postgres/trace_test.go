@@ -144,7 +144,9 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 	t.Parallel()
 	for name, end := range map[string]func(*world, worker.Lease) error{
 		"succeeded": func(w *world, l worker.Lease) error { return w.Store.Execute(t.Context(), l) },
-		"failed":    func(w *world, l worker.Lease) error { return w.Store.Fail(t.Context(), l, job.FailureTarget) },
+		"failed": func(w *world, l worker.Lease) error {
+			return w.Store.Fail(t.Context(), l, worker.Failure{Code: job.FailureTarget})
+		},
 		"cancelled": func(w *world, l worker.Lease) error {
 			_, err := w.Store.Cancel(t.Context(), w.Owner, l.JobID, job.Hash{})
 			return err
@@ -170,7 +172,7 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 				parent := w.traceOf(lease.JobID)
 				require.Equal(t, parent, lease.TraceParent)
 				require.NotEmpty(t, parent)
-				require.NoError(t, w.Store.Retry(t.Context(), lease, 0))
+				require.NoError(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}))
 				lease = w.Claim()
 				require.Equal(t, w.traceOf(lease.JobID), lease.TraceParent, "each attempt has it")
 				require.NoError(t, end(w, lease))

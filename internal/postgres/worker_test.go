@@ -104,7 +104,7 @@ func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
 		j, lease := w.RunningJob()
 		require.NoError(w, w.Store.Execute(w.Context(), lease))
 		require.Error(w, w.Store.Execute(w.Context(), lease), "it loads before it meets the fence")
-		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 		w.RequireEffectsOnce(j.ID)
 	})
 }
@@ -225,24 +225,24 @@ func TestRetryGivesTheJobBackAfterTheDelay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.RunningJob()
-	require.NoError(t, w.Store.Retry(t.Context(), lease, time.Hour))
+	require.NoError(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
 	require.Equal(t, job.StatusPending, w.Get(j.ID).Status)
 	require.Equal(t, 1, w.Get(j.ID).AttemptCount)
 	require.Empty(t, w.ClaimAll(10))
 	require.Equal(t, 1, w.Count(`etl_job_records WHERE next_attempt_at BETWEEN clock_timestamp() + interval '59 minutes' AND
 		clock_timestamp() + interval '1 hour' AND request_payload IS NOT NULL`))
-	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
 }
 
 func TestFailingEndsTheJobWithItsCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.RunningJob()
-	require.NoError(t, w.Store.Fail(t.Context(), lease, job.FailureTarget))
+	require.NoError(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}))
 	got := w.Get(j.ID)
 	require.Equal(t, job.StatusFailed, got.Status)
 	require.Equal(t, job.FailureTarget, got.FailureCode)
-	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 }
 
 func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
@@ -251,8 +251,8 @@ func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
 		j, lease := w.RunningJob()
 		w.Expire(j.ID)
 		require.ErrorIs(w, w.Store.Execute(w.Context(), lease), worker.ErrStale)
-		require.ErrorIs(w, w.Store.Retry(w.Context(), lease, 0), worker.ErrStale)
-		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Retry(w.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 		require.Equal(w, job.StatusRunning, w.Get(j.ID).Status)
 	})
 }

@@ -30,7 +30,7 @@ func TestObserversCountWhatTheyAreTold(t *testing.T) {
 	m.JobCreated(0)
 	m.JobCreated(7)
 	m.JobCreated(8)
-	m.JobFailed(job.FailureIntegrity)
+	m.JobFailed(worker.Failure{Code: job.FailureIntegrity, SQLState: "22P02"})
 	m.Outcome(worker.OutcomeStale)
 
 	require.InDelta(t, 1, testutil.ToFloat64(m.jobsEnded.WithLabelValues("CANCELLED")), 0)
@@ -148,7 +148,7 @@ func observeHostile(m *Metrics) {
 	_, end := m.GraphQL("BAD_USER_INPUT").OperationBegan(context.Background(), "x")
 	end("x")
 	m.JobEnded("x' OR 1=1")
-	m.JobFailed("x")
+	m.JobFailed(worker.Failure{Code: "x"})
 	m.IdempotentReplay("x")
 	m.Outcome("x")
 	hostile := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -35,7 +35,7 @@ func TestJobThatLoadsSucceedsAndIsCountedOnce(t *testing.T) {
 
 func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('40001', 1)`)
+	b := newBench(t, `SELECT raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	b.run(b.store)
 
@@ -50,13 +50,13 @@ func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
 	b.observed.expectEnded(t, job.StatusSucceeded)
 	require.Equal(t, 2, b.job(id).AttemptCount)
-	require.Contains(t, b.logs.String(), "outcome=retried code=etl_target_unavailable")
+	require.Contains(t, b.logs.String(), "outcome=retried")
 	require.NotContains(t, b.logs.String(), "secret")
 }
 
 func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('40001', 1)`)
+	b := newBench(t, `SELECT raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	b.config.MaxAttempts = 1
 	id := b.submit()
 	b.run(b.store)
@@ -64,12 +64,12 @@ func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
-	require.Equal(t, job.FailureAttemptsExhausted, next(t, b.observed.failures))
+	require.Equal(t, job.FailureAttemptsExhausted, next(t, b.observed.failures).Code)
 }
 
 func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('23505', 1)`)
+	b := newBench(t, `SELECT raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	stop, stopped := b.run(b.store)
 
@@ -78,8 +78,8 @@ func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	require.NoError(t, next(t, stopped)) // and has logged all that it will
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
-	require.Equal(t, job.FailureTarget, next(t, b.observed.failures))
-	require.Contains(t, b.logs.String(), "outcome=failed code=etl_target_failure")
+	require.Equal(t, job.FailureTarget, next(t, b.observed.failures).Code)
+	require.Contains(t, b.logs.String(), "code=etl_target_failure sql_state=23505")
 	require.NotContains(t, b.logs.String(), "secret")
 }
 
@@ -114,7 +114,7 @@ func TestExecutionWhoseLeaseWasTakenAwayLeavesNothing(t *testing.T) {
 
 func TestVerdictWithoutTheLeaseIsStale(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('40001', 1)`)
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('40001', 1) FROM (SELECT @records::jsonb) AS batch`)
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
@@ -180,7 +180,7 @@ func TestCancelNoticeBeforeTheAnswerToTheClaimStopsTheExecution(t *testing.T) {
 
 func TestCancelNoticeDoesNotStopAVerdict(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1)`)
+	b := newBench(t, `SELECT pg_advisory_xact_lock_shared(1), raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	g := b.closeGate()
 	id := b.submit()
 	b.run(b.store)
@@ -226,13 +226,13 @@ type mute struct {
 	lost worker.Queue
 }
 
-func (m mute) Fail(ctx context.Context, l worker.Lease, code job.FailureCode) error {
-	return m.lost.Fail(ctx, l, code)
+func (m mute) Fail(ctx context.Context, l worker.Lease, f worker.Failure) error {
+	return m.lost.Fail(ctx, l, f)
 }
 
 func TestJobWhoseVerdictIsNotTakenIsLeftToItsLease(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `SELECT raise('23505', 1)`)
+	b := newBench(t, `SELECT raise('23505', 1) FROM (SELECT @records::jsonb) AS batch`)
 	id := b.submit()
 	b.run(mute{b.store, disconnected(t)})
 

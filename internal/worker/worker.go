@@ -30,8 +30,10 @@ type Config struct {
 	LeaseDuration time.Duration
 	// PollInterval is the longest pause between two claims while an executor is free, and the pause after a failed claim.
 	PollInterval time.Duration
-	// MaxAttempts is the number of claims after which a job is failed instead of retried.
+	// MaxAttempts is how many attempts may end by a passing fault or a lost lease; after them a job is failed instead of retried.
 	MaxAttempts int
+	// ExplainTimeout bounds the search for the record at fault in a failed batch; with 0 there is none.
+	ExplainTimeout time.Duration
 	// RetryBackoff is the delay after the first failed attempt. It doubles with each further one, to 15 minutes at
 	// most, and is shortened at random by up to a half.
 	RetryBackoff time.Duration
@@ -57,6 +59,8 @@ type Worker struct {
 	// cancelled has the jobs whose cancellation was told during the claim that is under way; it is nil between claims.
 	cancelled map[uuid.UUID]struct{}
 	done      sync.WaitGroup
+
+	load *loadGate
 }
 
 // New makes a worker with a fresh identity. It does nothing until [Worker.Run].
@@ -69,6 +73,7 @@ func New(queue Queue, cfg Config, observer Observer, log *slog.Logger) *Worker {
 		id:       uuid.New(),
 		wake:     make(chan struct{}, 1),
 		running:  make(map[*execution]struct{}, cfg.Workers),
+		load:     newLoadGate(observer, log),
 	}
 }
 

@@ -19,12 +19,11 @@ const (
 	codeDeadlockDetected     = "40P01"
 	codeLockNotAvailable     = "55P03"
 	codeQueryCanceled        = "57014"
-	codeReadOnlyTransaction  = "25006"
 )
 
-// unavailableClasses are the SQLSTATE classes of a server that cannot serve now: connection exception, insufficient
-// resources, operator intervention, system error.
-var unavailableClasses = []string{"08", "53", "57", "58"}
+// unavailableClasses are the SQLSTATE classes of a server that cannot serve now: connection exception, invalid transaction state (a
+// timeout of the transaction, a standby), insufficient resources, operator intervention, system error.
+var unavailableClasses = []string{"08", "25", "53", "57", "58"}
 
 // retryable reports whether a second try may fare better at once.
 func retryable(err error) bool {
@@ -60,7 +59,7 @@ func Classify(ctx context.Context, verb string, err error) error {
 
 // unavailableCode reports whether a SQLSTATE says that the server cannot serve now, a read-only standby included.
 func unavailableCode(code string) bool {
-	return code == codeReadOnlyTransaction || slices.Contains(unavailableClasses, code[:2])
+	return slices.Contains(unavailableClasses, code[:2])
 }
 
 // ConnectionLost reports whether an error came from the connection rather than from the server, a deadline included.

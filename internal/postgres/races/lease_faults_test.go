@@ -116,7 +116,7 @@ func TestServiceWhoseClockIsDecadesOffDecidesAsAnyOther(t *testing.T) {
 	require.Equal(t, 1, w.Count(`etl_job_records WHERE lease_expires_at - clock_timestamp() BETWEEN '50 seconds' AND '1 minute'`))
 	require.Empty(t, w.ClaimAll(10), "the lease holds for services with another clock")
 	w.atAnotherTime(func(off *world) {
-		require.NoError(t, off.Store.Retry(t.Context(), lease, time.Hour))
+		require.NoError(t, off.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
 		require.Empty(t, off.ClaimAll(10), "the delay has just begun")
 	})
 	w.MustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp()")

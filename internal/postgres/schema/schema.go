@@ -129,7 +129,7 @@ func migrate(url string, files fs.FS, action func(*goose.Provider) error) error 
 	if err != nil {
 		return fmt.Errorf("database URL: %w", err)
 	}
-	database := stdlib.OpenDB(*config)
+	database := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(db.Begin))
 	defer database.Close() // nothing is lost with its connections
 	locker, lockErr := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
 	provider, err := goose.NewProvider(goose.DialectPostgres, database, files, goose.WithSessionLocker(locker))

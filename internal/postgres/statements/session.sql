@@ -1,19 +1,57 @@
 -- What a connection or a transaction is told, and what is asked of the server.
 
 -- name: session
--- Run once on each connection. The statements decide races by reading a row again once it is free, which PostgreSQL does in this
--- isolation level only; in others, each conflict would be an error. And nothing is compiled: that takes half a second, and the
--- planner finds it worthwhile for lists of unresolved jobs, which are read in some milliseconds.
-SET default_transaction_isolation = 'read committed'; SET jit = off
+-- Run once on each connection, so that nothing that ALTER ROLE, ALTER DATABASE or a file says changes what the statements do. Those
+-- decide races by reading a row again once it is free, which PostgreSQL does in this isolation level only; in others, each conflict
+-- would be an error. Nothing is compiled: that takes half a second, and the planner finds it worthwhile for lists of unresolved jobs,
+-- which are read in some milliseconds. Timeouts are those that a transaction sets. Settings that a version does not have are left out.
+SELECT set_config(wanted.setting, wanted.value, false)
+FROM (VALUES
+	('default_transaction_isolation', 'read committed'),
+	('default_transaction_read_only', 'off'),
+	('default_transaction_deferrable', 'off'),
+	('jit', 'off'),
+	('standard_conforming_strings', 'on'),
+	('DateStyle', 'ISO, MDY'),
+	('IntervalStyle', 'postgres'),
+	('TimeZone', 'UTC'),
+	('bytea_output', 'hex'),
+	('extra_float_digits', '1'),
+	('row_security', 'on'),
+	('lock_timeout', '0'),
+	('statement_timeout', '0'),
+	('transaction_timeout', '0'),
+	('idle_in_transaction_session_timeout', '0'),
+	('idle_session_timeout', '0')
+) AS wanted (setting, value)
+JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
+
+-- name: session path
+-- The schema that the tables are in, unless the URL of the database names another.
+SET search_path = public
+
+-- name: forget session
+-- Run after each load of an operator's own, so that the next one on this connection finds nothing of it: no settings, temporary tables,
+-- cursors, sequences' last values, advisory locks, listens, or statements that SQL has prepared. Those that we have prepared stay.
+CLOSE ALL; UNLISTEN *; RESET ALL; DISCARD TEMP; DISCARD SEQUENCES; SELECT pg_advisory_unlock_all();
+DO $$
+DECLARE
+	prepared text;
+BEGIN
+	FOR prepared IN SELECT name FROM pg_catalog.pg_prepared_statements WHERE from_sql LOOP
+		EXECUTE format('DEALLOCATE %I', prepared);
+	END LOOP;
+END
+$$
 
 -- name: begin
-begin
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
 -- name: commit
-commit
+COMMIT
 
 -- name: rollback
-rollback
+ROLLBACK
 
 -- name: set
 -- Gives a parameter of the server a value until the end of the transaction.
