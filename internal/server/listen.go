@@ -76,10 +76,17 @@ func openPublicDoor(ctx context.Context, p Public, handler http.Handler) (*door,
 	return openDoor(ctx, "--listen", p.Address, config, handler)
 }
 
-// openAdmin opens the door of metrics and profiles.
-func (p *Process) openAdmin(ctx context.Context, a Admin, drain time.Duration, metrics *telemetry.Metrics) error {
+// openAdmin opens the door of metrics, profiles and health.
+func (p *Process) openAdmin(
+	ctx context.Context, a Admin, drain time.Duration, metrics *telemetry.Metrics, ready func(context.Context) error,
+) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {}) // for workers, which have no other door
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if ready(r.Context()) != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
 	mux.Handle("GET /metrics", metrics.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // without cmdline: the command line can hold a password
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

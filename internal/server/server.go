@@ -96,7 +96,7 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, c.Streams, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, c.Streams, metrics)
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,11 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	}
 	p.atClose(public.close)
 	p.add(func(ctx context.Context) error { return public.serve(ctx, c.Worker.DrainTimeout) })
-	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics); err != nil {
+	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics, b.ready); err != nil {
 		return err
 	}
-	p.add(func(ctx context.Context) error { return b.work(ctx, c.Worker, metrics, c.Runtime.Log) })
+	b.employ(c.Worker, metrics, c.Runtime.Log)
+	p.add(b.work)
 	p.add(s.watch)
 	p.add(func(ctx context.Context) error { bound.follow(ctx, b.streams); return nil })
 	p.Welcome = Welcome{public.url(), p.Welcome.AdminURL, s.usersFile, s.dataDir, s.user, s.password}
@@ -128,14 +129,15 @@ func (p *Process) openWorker(ctx context.Context, c WorkerConfig) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, feed.Limits{}, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, feed.Limits{}, metrics)
 	if err != nil {
 		return err
 	}
-	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics); err != nil {
+	b.employ(c.Worker, metrics, c.Runtime.Log)
+	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics, b.workReady); err != nil {
 		return err
 	}
-	p.add(func(ctx context.Context) error { return b.work(ctx, c.Worker, metrics, c.Runtime.Log) })
+	p.add(b.work)
 	return nil
 }
 

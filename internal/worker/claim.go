@@ -86,13 +86,12 @@ func (w *Worker) claim(ctx context.Context, limit int) (Claimed, error) {
 
 func (w *Worker) logClaim(err error) {
 	failing := err != nil
-	switch {
-	case failing && !w.claimFailing:
+	switch was := w.claimFailing.Swap(failing); {
+	case failing && !was:
 		w.log.Error("worker cannot claim jobs", slog.String("code", string(job.CodeDatabaseUnavailable)))
-	case !failing && w.claimFailing:
+	case !failing && was:
 		w.log.Info("worker claims jobs again")
 	}
-	w.claimFailing = failing
 }
 
 func (w *Worker) observeClaim(c Claimed) {

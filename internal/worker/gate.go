@@ -53,8 +53,8 @@ func newLoadGate(observer Observer, log *slog.Logger) *loadGate {
 	return &loadGate{observer: observer, log: log, suspects: map[uuid.UUID]suspect{}}
 }
 
-// Open reports whether jobs of the load are claimed.
-func (g *loadGate) Open() bool {
+// open reports whether jobs of the load are claimed.
+func (g *loadGate) open() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.state == gateOpen

@@ -47,7 +47,7 @@ func TestClosedLoadIsLookedAtAfterAGrowingPauseAndOpensWithTheFirstJobThatGetsPa
 		require.Equal(t, 8, g.limit(8, 8))
 		require.True(t, g.failed(lease(), ofLoad()))
 		require.True(t, g.failed(lease(), ofLoad()), "another one that ran at the same time")
-		require.False(t, g.Open())
+		require.False(t, g.open())
 		require.Zero(t, g.limit(8, 8))
 
 		began := time.Now()
@@ -66,7 +66,7 @@ func TestClosedLoadIsLookedAtAfterAGrowingPauseAndOpensWithTheFirstJobThatGetsPa
 		require.True(t, g.admits(t.Context(), prepares))
 		g.passed(lease())
 		require.Equal(t, 8, g.limit(8, 8))
-		require.True(t, g.Open())
+		require.True(t, g.open())
 		require.Equal(t, []bool{true, false, true}, told.open)
 		require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("load is closed")), "said once")
 		require.Contains(t, log.String(), `load=default sql_state=42P01 place="line 2, column 13" constraint=prices_key`)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,8 +52,8 @@ type Worker struct {
 
 	// wake holds at most one token: there may be something to claim, or a free executor to claim for.
 	wake chan struct{}
-	// claimFailing remembers the result of the latest claim, so that only changes are logged. It is the claimer's own.
-	claimFailing bool
+	// claimFailing remembers the result of the latest claim, so that only changes are logged.
+	claimFailing atomic.Bool
 
 	mu      sync.Mutex
 	running map[*execution]struct{}
@@ -75,6 +76,17 @@ func New(queue Queue, cfg Config, observer Observer, log *slog.Logger) *Worker {
 		running:  make(map[*execution]struct{}, cfg.Workers),
 		load:     newLoadGate(observer, log),
 	}
+}
+
+// ErrNotReady says that jobs are not run now.
+var ErrNotReady = errors.New("worker: its load is closed, or it cannot claim")
+
+// Ready is nil while jobs can be run: their load is open, and the latest claim was answered. Else it is [ErrNotReady].
+func (w *Worker) Ready() error {
+	if !w.load.open() || w.claimFailing.Load() {
+		return ErrNotReady
+	}
+	return nil
 }
 
 // Run claims and runs jobs until ctx is done, and then drains: it claims no more, and lets what runs finish within the drain

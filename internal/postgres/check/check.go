@@ -37,11 +37,11 @@ const (
 // Result is what one check found.
 type Result struct {
 	// Name says what was looked at.
-	Name string
+	Name string `json:"name"`
 	// State is how it went.
-	State State
+	State State `json:"state"`
 	// Finding says what is wrong and what to do, or is "".
-	Finding string
+	Finding string `json:"finding,omitempty"`
 }
 
 // Config says what to look at.
