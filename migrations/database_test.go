@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // latest is the version of the last migration.
-const latest = 10
+const latest = 12
 
 // database is one whose schema a test moves up and down.
 type database struct {

@@ -62,8 +62,10 @@ func TestClaimFailsJobsWhoseAttemptsAreUsedUp(t *testing.T) {
 	}
 	w.Expire(running.ID)
 	pending := w.Submit()
-	w.MustExec("UPDATE etl_job_records SET attempt_count = $2 WHERE job_record_id = $1", pending.ID, storetest.MaxAttempts)
-	require.Equal(t, worker.Claimed{Exhausted: 2}, w.ClaimAll(10))
+	w.MustExec("UPDATE etl_job_records SET attempt_count = $2, fault_count = $2 WHERE job_record_id = $1", pending.ID, storetest.MaxAttempts)
+	claimed := w.ClaimAll(10)
+	require.Empty(t, claimed.Leases)
+	require.Len(t, claimed.Exhausted, 2)
 	for _, id := range []uuid.UUID{running.ID, pending.ID} {
 		j := w.Get(id)
 		require.Equal(t, job.StatusFailed, j.Status)
