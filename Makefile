@@ -36,7 +36,7 @@ run: build ## serve with a private PostgreSQL on http://127.0.0.1:8080 (more fla
 test: ## run all tests on real PostgreSQL with the race detector, and demand full statement coverage
 	@scripts/setup.sh postgres compiler node browser prometheus session
 	@$(MAKE) --no-print-directory $(NODE_MODULES)
-	go test -race -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./... | \
+	go test -race -timeout=40m -covermode=atomic -coverpkg=$(HAND_WRITTEN) -coverprofile=coverage.out $(TEST_FLAGS) ./... | \
 	  awk '{ sub(/[ \t]*coverage: .* of statements in .*/, ""); print; fflush() }'
 	@scripts/coverage.sh coverage.out
 

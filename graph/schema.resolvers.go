@@ -19,7 +19,7 @@ func (r *jobResolver) ReplaySource(ctx context.Context, obj *model.Job) (*model.
 	if obj.Record.Derivation == nil {
 		return nil, nil
 	}
-	j, err := scopeOf(ctx).jobs.Load(ctx, obj.Record.Derivation.SourceID)
+	j, err := scopeOf(ctx).jobs.Load(ctx, obj.Record.SourceID)
 	return orNull(j, err, toJob)
 }
 

@@ -76,7 +76,7 @@ func TestAncestryIsTheDerivedFromChain(t *testing.T) {
 		for generation, j := range l.Ancestry {
 			assert.Equal(t, generation, j.Generation())
 			if generation > 0 {
-				assert.Equal(t, l.Ancestry[generation-1].ID, j.Derivation.SourceID)
+				assert.Equal(t, l.Ancestry[generation-1].ID, j.SourceID)
 			}
 		}
 	})

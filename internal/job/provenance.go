@@ -61,7 +61,7 @@ func provenanceOf(j Job) []provenanceNode {
 		ID:                entity.ID + "#replay",
 		Type:              "prov:Activity",
 		StartedAtTime:     []string{j.CreatedAt.UTC().Format(provenanceTime)},
-		Used:              []string{j.Derivation.SourceID.URN()},
+		Used:              []string{j.SourceID.URN()},
 		WasAssociatedWith: []string{provenanceAgent},
 	}
 	entity.WasGeneratedBy, entity.WasDerivedFrom = []string{activity.ID}, activity.Used

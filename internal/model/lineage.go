@@ -43,7 +43,7 @@ func checkGenerations(jobs map[uuid.UUID]job.Job) error {
 		if j.Derivation == nil {
 			continue
 		}
-		source, known := jobs[j.Derivation.SourceID]
+		source, known := jobs[j.SourceID]
 		if !known || j.Generation() != source.Generation()+1 || j.RootID() != source.RootID() {
 			return fmt.Errorf("job %s does not follow its source: %+v, %+v", j.ID, j.Derivation, source.Derivation)
 		}

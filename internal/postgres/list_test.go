@@ -67,7 +67,7 @@ func (w *world) all() []job.Job {
 func unresolved(j job.Job, all []job.Job) bool {
 	ended := func(j job.Job) bool { return j.Status == job.StatusFailed || j.Status == job.StatusCancelled }
 	return ended(j) && !slices.ContainsFunc(all, func(d job.Job) bool {
-		return d.Derivation != nil && d.Derivation.SourceID == j.ID && !unresolved(d, all)
+		return d.Derivation != nil && d.SourceID == j.ID && !unresolved(d, all)
 	})
 }
 

@@ -55,7 +55,7 @@ func (s *Store) whyNotReplayed(ctx context.Context, sourceID uuid.UUID, n job.Ne
 			return nil
 		}
 		result.Earlier = &earlier
-		result.SameIdentity = sameBytes && earlier.Derivation != nil && earlier.Derivation.SourceID == sourceID
+		result.SameIdentity = sameBytes && earlier.Derivation != nil && earlier.SourceID == sourceID
 		return err
 	})
 	if err := s.db.Send(ctx, source, earlier); err != nil {

@@ -17,7 +17,7 @@ func (r Reader) Replays(ctx context.Context, owner job.Owner, sources []uuid.UUI
 		statements.Args{"owner": owner[:], "sources": sources, "after": p.After.ID, "limit": p.Limit})
 	bySource := map[uuid.UUID][]job.Job{}
 	for _, j := range jobs {
-		bySource[j.Derivation.SourceID] = append(bySource[j.Derivation.SourceID], j)
+		bySource[j.SourceID] = append(bySource[j.SourceID], j)
 	}
 	return bySource, err
 }

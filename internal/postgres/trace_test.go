@@ -85,7 +85,7 @@ func TestExecutionIsTracedStatementByStatement(t *testing.T) {
 
 func TestFailureIsTracedByItsStateWithoutItsText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.WithLoad(t, `SELECT @job_record_id::uuid::text::integer`))
+	w := newWorld(t, storetest.WithLoad(t, `SELECT @job_record_id::uuid::text::integer, @records::jsonb`))
 	id := w.Submit().ID.String()
 	lease := w.Claim()
 	_, spans := storetest.Traced(t, func(ctx context.Context) { require.Error(t, w.Store.Execute(ctx, lease)) })

@@ -219,7 +219,7 @@ func TestLoadStatementRefusesUnknownArguments(t *testing.T) {
 	t.Parallel()
 	_, err := postgres.NewLoad("SELECT @recrods")
 	require.ErrorContains(t, err, "@records, @job_record_id and @owner")
-	_, err = postgres.NewLoad("SELECT 1")
+	_, err = postgres.NewLoad("SELECT @records")
 	require.NoError(t, err)
 }
 

@@ -79,11 +79,15 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 	require.Equal(t, []string{
 		"POST /api/etl/jobs",
 		"POST /api/etl/jobs > submit",
-		"POST /api/etl/jobs > submit > sql set",
-		"POST /api/etl/jobs > submit > sql submit",
+		"POST /api/etl/jobs > submit > shared submit",
+		"POST /api/etl/jobs > submit > shared submit > sql set",
+		"POST /api/etl/jobs > submit > shared submit > sql submit",
 		"POST /api/etl/jobs/{id}/cancellation",
 		"POST /api/etl/jobs/{id}/cancellation > cancel",
-		"POST /api/etl/jobs/{id}/cancellation > cancel > sql cancel",
+		"POST /api/etl/jobs/{id}/cancellation > cancel > shared cancel",
+		"POST /api/etl/jobs/{id}/cancellation > cancel > shared cancel > sql cancel",
+		"POST /api/etl/jobs/{id}/cancellation > cancel > shared cancel > sql set",
+		"POST /api/etl/jobs/{id}/cancellation > cancel > sql cancel waiting",
 		"POST /api/etl/jobs/{id}/cancellation > cancel > sql find cancelled",
 		"POST /api/etl/jobs/{id}/cancellation > cancel > sql set",
 		"POST /graphql",
@@ -93,9 +97,9 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"POST /graphql > graphql query > list > sql list",
 		"POST other",
 		"execution",
-		"execution > finish",
-		"execution > finish > sql fail",
-		"execution > finish > sql set",
+		"execution > fail",
+		"execution > fail > sql fail",
+		"execution > fail > sql set",
 		"execution > sql begin",
 		"execution > sql commit",
 		"execution > sql load",
@@ -103,7 +107,7 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"execution > sql set",
 		"execution > sql succeed",
 	}, spans.paths())
-	require.Equal(t, []string{"submit", "submit"}, spans.origins("execution"))
+	require.Equal(t, []string{"POST /api/etl/jobs", "POST /api/etl/jobs"}, spans.origins("execution"))
 	everything := fmt.Sprintf("%+v", tracetest.SpanStubsFromReadOnlySpans(spans.spans))
 	for _, secret := range append(s.secrets, s.jobs...) {
 		require.NotContains(t, everything, secret)

@@ -296,7 +296,7 @@ func TestCancelOfSourceCommittingWhileReplayWaitsMakesItReplayable(t *testing.T)
 	require.NoError(t, cancelling.Commit(t.Context()))
 	accepted, err := w.Replay(source, "k")
 	require.NoError(t, err)
-	require.Equal(t, source.ID, accepted.Job.Derivation.SourceID)
+	require.Equal(t, source.ID, accepted.Job.SourceID)
 }
 
 func TestWritesThatMeetTheLockTimeoutAreInProgress(t *testing.T) {
