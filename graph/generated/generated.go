@@ -1328,6 +1328,7 @@ enum ProblemCode {
 The values of ` + "`" + `extensions.code` + "`" + `, which every error has: what happened, and what a client should do. An expected refusal of a
 mutation is no error but a ` + "`" + `Problem` + "`" + `, with a ` + "`" + `ProblemCode` + "`" + `.
 """
+# eslint-disable-next-line @graphql-eslint/no-unreachable-types -- no field has it: extensions are outside of the types
 enum ErrorCode {
   "The document is not well-formed GraphQL, so nothing ran. Correct the document."
   GRAPHQL_PARSE_FAILED
