@@ -77,7 +77,7 @@ func TestFenceNeedsRunningJobEvenWhereLeaseWasLeftBehind(t *testing.T) {
 
 func TestLongPayloadIsNotEvenLoadedUnderStaleLease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, storetest.WithLoad(t, `SELECT 1 / 0`)) // a load that is run fails
+	w := newWorld(t, storetest.WithLoad(t, `SELECT 1 / 0 FROM (SELECT @records::jsonb) AS batch`)) // a load that is run fails
 	superseded, old := w.SubmitLong(), w.Claim()
 	w.Expire(superseded.ID)
 	w.Claim()

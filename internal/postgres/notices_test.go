@@ -45,7 +45,7 @@ func TestEveryTransitionIsNoticedWithItsLineage(t *testing.T) {
 	exhausted, _ := w.RunningJob()
 	expect(exhausted, job.StatusPending)
 	expect(exhausted, job.StatusRunning)
-	w.MustExec("UPDATE etl_job_records SET attempt_count = 99, fault_count = 99 WHERE job_record_id = $1", exhausted.ID)
+	w.MustExec("UPDATE etl_job_records SET attempt_count = 99, fault_count = 98 WHERE job_record_id = $1", exhausted.ID)
 	w.Expire(exhausted.ID)
 	w.ClaimAll(1)
 	expect(exhausted, job.StatusFailed)

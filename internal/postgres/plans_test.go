@@ -115,7 +115,10 @@ func (p *planner) seed(from, to int) {
 	p.run(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
 		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records WHERE job_status = 'SUCCEEDED'
 		ON CONFLICT DO NOTHING`)
-	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records")
+	p.run(`INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+		SELECT principal_scope_hash, job_record_id, 1, 'retried', created_at FROM etl_job_records WHERE job_status IN ('SUCCEEDED', 'FAILED')
+		ON CONFLICT DO NOTHING`)
+	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records, etl_job_attempts")
 }
 
 // pending makes pending jobs of the owner.
@@ -301,6 +304,7 @@ func reads(owner job.Owner, first, step int) []planned {
 		named("lineage summary", statements.Args{"owner": o, "id": leaf}).sorting(100),
 		lineagePage(o, leaf, 0, uuid.Nil),
 		lineagePage(o, leaf, 50, rowID(first+50*step)),
+		named("attempts", statements.Args{"owner": o, "ids": []uuid.UUID{root, leaf, some}}).sorting(3),
 		named("replays", statements.Args{
 			"owner": o, "sources": []uuid.UUID{root, leaf, some}, "after": uuid.Nil, "limit": page,
 		}).sorting(3),
@@ -370,8 +374,9 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 		ofLease("succeed", nil),
 		execute(`{"[]"}`, running),
 		execute(`{"[]","[]"}`, running, uuid.Nil),
-		ofLease("retry", statements.Args{"delay": time.Second}),
-		ofLease("fail", statements.Args{"failure_code": job.FailureTarget}),
+		ofLease("retry", statements.Args{"delay": time.Second, "faults": 0, "outcome": job.AttemptRetried, "sql_state": "40001"}),
+		ofLease("fail", statements.Args{"failure_code": job.FailureTarget, "sql_state": "23505", "record_ordinal": 0, "constraint_name": ""}),
+		ofLease("refuse late", statements.Args{"attempt": 1, "started_at": "2026-01-01"}),
 	}
 }
 

@@ -152,26 +152,26 @@ func TestLoadErrorsMapToClosedFailureCodes(t *testing.T) {
 		code      job.FailureCode
 		transient bool
 	}{
-		"constraint":        {`INSERT INTO processed_data SELECT @owner::bytea, @job_record_id::uuid, 0, '', '{}'`, job.FailureTarget, false},
+		"constraint":        {`INSERT INTO processed_data SELECT @owner::bytea, @job_record_id::uuid, 0, '', @records::jsonb`, job.FailureTarget, false},
 		"type":              {`SELECT (r ->> 'id')::integer FROM jsonb_array_elements(@records) AS r`, job.FailureTarget, false},
-		"absent table":      {`INSERT INTO absent SELECT 1`, job.FailureTarget, false},
-		"several commands":  {`SELECT 1; SELECT 2`, job.FailureTarget, false},
-		"deferred":          {`INSERT INTO deferred VALUES (1), (1)`, job.FailureTarget, false},
-		"statement timeout": {`SELECT raise('57014')`, job.FailureTargetUnavailable, true},
-		"serialization":     {`SELECT raise('40001')`, job.FailureTargetUnavailable, true},
-		"deadlock":          {`SELECT raise('40P01')`, job.FailureTargetUnavailable, true},
-		"lock timeout":      {`SELECT raise('55P03')`, job.FailureTargetUnavailable, true},
-		"disk full":         {`SELECT raise('53100')`, job.FailureTargetUnavailable, true},
-		"foreign server":    {`SELECT raise('08001')`, job.FailureTargetUnavailable, true},
-		"permission":        {`SELECT raise('42501')`, job.FailureTarget, false},
-		"commit":            {`CALL commit_by_itself()`, job.FailureTarget, false},
-		"ended connection":  {`SELECT end_connection()`, job.FailureTargetUnavailable, true},
+		"absent table":      {`INSERT INTO absent SELECT @records`, job.FailureTarget, false},
+		"several commands":  {`SELECT @records::jsonb; SELECT 2`, job.FailureTarget, false},
+		"deferred":          {`INSERT INTO deferred SELECT 1 FROM jsonb_array_elements(@records::jsonb)`, job.FailureTarget, false},
+		"statement timeout": {`SELECT raise('57014'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"serialization":     {`SELECT raise('40001'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"deadlock":          {`SELECT raise('40P01'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"lock timeout":      {`SELECT raise('55P03'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"disk full":         {`SELECT raise('53100'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"foreign server":    {`SELECT raise('08001'), @records::jsonb`, job.FailureTargetUnavailable, true},
+		"permission":        {`SELECT raise('42501'), @records::jsonb`, job.FailureTarget, false},
+		"commit":            {`CALL commit_by_itself(@records::jsonb)`, job.FailureTarget, false},
+		"ended connection":  {`SELECT end_connection(), @records::jsonb`, job.FailureTargetUnavailable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, storetest.WithLoad(t, c.load))
 			w.MustExec(`CREATE FUNCTION raise(code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = code; END $$`)
-			w.MustExec(`CREATE PROCEDURE commit_by_itself() LANGUAGE plpgsql AS $$
+			w.MustExec(`CREATE PROCEDURE commit_by_itself(records jsonb) LANGUAGE plpgsql AS $$
 				BEGIN INSERT INTO processed_data SELECT sha256(''), gen_random_uuid(), 1, '', '{}'; COMMIT; END $$`)
 			w.MustExec(`CREATE FUNCTION end_connection() RETURNS boolean LANGUAGE sql SECURITY DEFINER AS 'SELECT pg_terminate_backend(pg_backend_pid())'`)
 			w.MustExec(`CREATE TABLE deferred (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED); GRANT INSERT ON deferred TO PUBLIC`)

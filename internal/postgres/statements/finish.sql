@@ -12,7 +12,7 @@ WITH job AS (
 	RETURNING principal_scope_hash, job_record_id, attempt_count, attempt_started_at
 )
 INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at, sql_state)
-SELECT principal_scope_hash, job_record_id, attempt_count, @outcome, attempt_started_at, nullif(@sql_state, '')
+SELECT principal_scope_hash, job_record_id, attempt_count, @outcome, coalesce(attempt_started_at, clock_timestamp()), nullif(@sql_state, '')
 FROM job
 RETURNING job_record_id
 
