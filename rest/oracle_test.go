@@ -3,6 +3,7 @@ package rest_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +29,8 @@ var (
 )
 
 // note leaves out the notices, which are sent whenever the sender comes to it.
-func (s *statements) note(sql string) {
-	if strings.Contains(sql, "pg_notify") || strings.Contains(sql, "synchronous_commit") {
+func (s *statements) note(sql string, args []any) {
+	if strings.Contains(sql, "pg_notify") || slices.Contains(args, any("synchronous_commit")) {
 		return
 	}
 	s.mu.Lock()
@@ -47,7 +48,7 @@ func (s *statements) take() []string {
 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	s.note(data.SQL)
+	s.note(data.SQL, data.Args)
 	return ctx
 }
 
@@ -56,7 +57,7 @@ func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 }
 
 func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
-	s.note(data.SQL)
+	s.note(data.SQL, data.Args)
 }
 
 func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

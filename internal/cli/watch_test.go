@@ -19,7 +19,7 @@ import (
 // refusingLoad is a load that fails for good.
 func refusingLoad(t *testing.T) string {
 	t.Helper()
-	return servertest.File(t, "load.sql", `SELECT 1 / 0`, 0o600)
+	return servertest.File(t, "load.sql", `SELECT 1 / 0 FROM (SELECT @records::jsonb) AS batch`, 0o600)
 }
 
 func TestWatchEndsWithTheCodeOfTheEnd(t *testing.T) {

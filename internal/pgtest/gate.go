@@ -32,7 +32,7 @@ func NewGate(t *testing.T, url string) *Gate {
 	_, err = conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, GateNumber)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "load.sql")
-	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `SELECT pg_advisory_xact_lock(%d)`, GateNumber), 0o600))
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `SELECT pg_advisory_xact_lock(%d), @records::jsonb`, GateNumber), 0o600))
 	return &Gate{file, conn}
 }
 

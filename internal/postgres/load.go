@@ -34,21 +34,21 @@ var BuiltinLoad = Load{builtin: true}
 
 var loadSQL = statements.Named("load")
 
-// byteOrderMark may stand in front of a file in UTF-8.
-const byteOrderMark = "\uFEFF"
-
-// ErrLoad says what is wrong with the text of a load, without quoting it.
+// What is wrong with the text of a load. Neither quotes it.
 var (
 	ErrLoadArguments = errors.New("load statement: the only arguments are @records, @job_record_id and @owner")
-	ErrLoadRecords   = errors.New("load statement: it never reads @records, so it is no statement that loads them")
+	ErrLoadRecords   = errors.New("load statement: it never reads @records, so every batch would be lost")
 )
+
+// byteOrderMark may stand in front of a file in UTF-8.
+const byteOrderMark = "\uFEFF"
 
 // numbered is an argument by number, which an operator's statement may not have.
 var numbered = regexp.MustCompile(`\$(\d+)`)
 
-// NewLoad makes a load of an operator's statement. It may use the named arguments @records (the batch, jsonb),
-// @job_record_id (uuid) and @owner (bytea); another name is an error, so that a misspelt one is not silently null. And it has to use
-// @records. Whether it fits a database is for [Store.Prepare] to say.
+// NewLoad makes a load of an operator's statement. It has to use the named argument @records (the batch, jsonb), and may use
+// @job_record_id (uuid) and @owner (bytea); another one is an error, so that a misspelt name is not silently null. Whether it fits a
+// database is for [Prepare] to say.
 func NewLoad(text string) (Load, error) {
 	l := Load{text: strings.TrimPrefix(text, byteOrderMark)}
 	probe := pgx.NamedArgs{"records": 'r', "job_record_id": 'j', "owner": 'o'}

@@ -10,31 +10,6 @@ import (
 	"fencepost/internal/worker"
 )
 
-func TestTextThatLoadsNoRecordsIsNoLoad(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]error{
-		"":                         postgres.ErrLoadRecords,
-		"\n":                       postgres.ErrLoadRecords,
-		";":                        postgres.ErrLoadRecords,
-		"-- nothing":               postgres.ErrLoadRecords,
-		"-- @records":              postgres.ErrLoadRecords,
-		"SELECT '@records'":        postgres.ErrLoadRecords,
-		"SELECT @owner":            postgres.ErrLoadRecords,
-		"SET work_mem = '1GB'":     postgres.ErrLoadRecords,
-		"BEGIN":                    postgres.ErrLoadRecords,
-		"COPY prices FROM STDIN":   postgres.ErrLoadRecords,
-		"SELECT @records, @rows":   postgres.ErrLoadArguments,
-		"SELECT @records, $1":      postgres.ErrLoadArguments,
-		"SELECT $1":                postgres.ErrLoadArguments,
-		"SELECT @records":          nil,
-		"\uFEFFSELECT @records":    nil,
-		"SELECT @records, '$1 @x'": nil,
-	} {
-		_, err := postgres.NewLoad(text)
-		require.ErrorIs(t, err, want, "%q", text)
-	}
-}
-
 func TestLoadThatDoesNotFitIsToldByItsPlaceInTheFile(t *testing.T) {
 	t.Parallel()
 	w := storetest.New(t)

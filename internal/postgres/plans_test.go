@@ -18,6 +18,7 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/postgres/statements"
 	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
@@ -94,7 +95,7 @@ func newPlanner(w *world) *planner {
 	require.NoError(w, err)
 	p := &planner{w, conn}
 	w.Cleanup(func() { require.NoError(w, conn.Close(context.WithoutCancel(w.Context()))) })
-	p.run(statements.Named("session").SQL)
+	require.NoError(w, db.Begin(w.Context(), conn))
 	p.run(idSQL)
 	return p
 }

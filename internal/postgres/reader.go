@@ -13,7 +13,7 @@ import (
 type Reader struct{ db db.DB }
 
 // On is a reader on one connection, which has half of the time for each call.
-func (r Reader) On(conn db.Conn) Reader { return Reader{r.db.On(conn, 2)} }
+func (r Reader) On(conn db.Conn) Reader { return Reader{r.db.On(conn)} }
 
 var positionSQL = statements.Named("position")
 

@@ -215,12 +215,36 @@ func TestOperatorsLoadGetsRecordsJobAndOwner(t *testing.T) {
 	require.Zero(t, w.Count("processed_data"))
 }
 
-func TestLoadStatementRefusesUnknownArguments(t *testing.T) {
+func TestTextThatLoadsNoRecordsIsNoLoad(t *testing.T) {
 	t.Parallel()
-	_, err := postgres.NewLoad("SELECT @recrods")
-	require.ErrorContains(t, err, "@records, @job_record_id and @owner")
-	_, err = postgres.NewLoad("SELECT @records")
-	require.NoError(t, err)
+	for text, want := range map[string]error{
+		"":                         postgres.ErrLoadRecords,
+		"\n":                       postgres.ErrLoadRecords,
+		";":                        postgres.ErrLoadRecords,
+		"-- nothing":               postgres.ErrLoadRecords,
+		"-- @records":              postgres.ErrLoadRecords,
+		"SELECT '@records'":        postgres.ErrLoadRecords,
+		"SELECT @owner":            postgres.ErrLoadRecords,
+		"SET work_mem = '1GB'":     postgres.ErrLoadRecords,
+		"BEGIN":                    postgres.ErrLoadRecords,
+		"COPY prices FROM STDIN":   postgres.ErrLoadRecords,
+		"SELECT @recrods":          postgres.ErrLoadArguments,
+		"SELECT @records, @rows":   postgres.ErrLoadArguments,
+		"SELECT @records, $1":      postgres.ErrLoadArguments,
+		"SELECT @records":          nil,
+		"\uFEFFSELECT @records":    nil,
+		"SELECT @records, '$1 @x'": nil,
+	} {
+		_, err := postgres.NewLoad(text)
+		require.ErrorIs(t, err, want, "%q", text)
+	}
+}
+
+func TestByteOrderMarkInFrontOfALoadIsNoPartOfIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.WithLoad(t, "\uFEFFSELECT @records::jsonb"))
+	w.Submit()
+	require.NoError(t, w.Store.Execute(t.Context(), w.Claim()))
 }
 
 func TestRetryGivesTheJobBackAfterTheDelay(t *testing.T) {

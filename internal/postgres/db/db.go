@@ -27,8 +27,8 @@ type DB struct {
 // New is a DB on a connection or a pool, whose calls may take as long as the timeout.
 func New(conn Conn, timeout time.Duration) DB { return DB{conn, timeout} }
 
-// On is the same on another connection, which gets a share of the time: 1/share.
-func (d DB) On(conn Conn, share int) DB { return DB{conn, d.timeout / time.Duration(share)} }
+// On is the same on another connection, with half of the time for each call.
+func (d DB) On(conn Conn) DB { return DB{conn, d.timeout / 2} }
 
 // A Query is a statement with its arguments, and what becomes of its answer.
 type Query struct {

@@ -27,6 +27,8 @@ func TestErrorsAreClassified(t *testing.T) {
 		{&pgconn.PgError{Code: "40P01"}, job.ErrUnavailable, true, "deadlock"},
 		{&pgconn.PgError{Code: "55P03"}, job.ErrBusy, false, "lock timeout"},
 		{&pgconn.PgError{Code: "25006"}, job.ErrUnavailable, true, "read-only standby"},
+		{&pgconn.PgError{Code: "25P03"}, job.ErrUnavailable, true, "idle in transaction for too long"},
+		{&pgconn.PgError{Code: "25P04"}, job.ErrUnavailable, true, "transaction timeout"},
 		{&pgconn.PgError{Code: "53300"}, job.ErrUnavailable, true, "too many connections"},
 		{&pgconn.PgError{Code: "57P03"}, job.ErrUnavailable, true, "starting up"},
 		{io.ErrUnexpectedEOF, job.ErrUnavailable, true, "connection cut"},

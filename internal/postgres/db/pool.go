@@ -3,6 +3,9 @@ package db
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,35 +46,34 @@ func parse(url string, size int) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-var (
-	session       = statements.Named("session")
-	sessionPath   = statements.Named("session path")
-	forgetSession = statements.Named("forget session")
-)
+var session, forgetSession = statements.Named("session"), statements.Named("forget session")
 
 // Begin makes a new connection one that the product's statements can rely on. It lets it send and receive a UUID as its sixteen bytes; by
 // itself, pgx reads one by way of its text.
 func Begin(ctx context.Context, conn *pgx.Conn) error {
 	pgxuuid.Register(conn.TypeMap())
-	return conn.PgConn().Exec(ctx, sessionOf(conn)).Close()
+	return tell(ctx, conn)
 }
 
-// sessionOf is what a session is told at its beginning. A URL that names a search_path means it.
-func sessionOf(conn *pgx.Conn) string {
-	if _, named := conn.Config().RuntimeParams["search_path"]; named {
-		return session.SQL
-	}
-	return session.SQL + ";" + sessionPath.SQL
+// tell gives a session the settings that the statements depend on, but for those that the URL names.
+func tell(ctx context.Context, conn *pgx.Conn) error {
+	kept := slices.Collect(maps.Keys(conn.Config().RuntimeParams))
+	// Nothing is prepared by name, for poolers that share sessions, and nothing is traced, since no request asked for it.
+	names := []byte(strings.ToLower(strings.Join(kept, ",")))
+	return conn.PgConn().ExecParams(ctx, session.SQL, [][]byte{names}, nil, nil, nil).Read().Err
 }
 
 // forgetTimeout bounds the way back of a connection to its pool.
 const forgetTimeout = 5 * time.Second
 
-// forget takes a session back to its beginning. It costs a round trip that nobody waits for.
+// forget takes a session back to its beginning. Nobody waits for its round trips.
 func forget(conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
 	defer cancel()
-	return conn.PgConn().Exec(ctx, forgetSession.SQL+";"+sessionOf(conn)).Close()
+	if err := conn.PgConn().Exec(ctx, forgetSession.SQL).Close(); err != nil {
+		return err
+	}
+	return tell(ctx, conn)
 }
 
 // ParseListen reads the URL of a listener for notices, which needs a session of its own and so can't go through a pooler that shares

@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
@@ -29,12 +29,11 @@ CREATE FUNCTION stepped.clock_timestamp() RETURNS timestamptz VOLATILE SECURITY 
 	AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM stepped.clock';
 GRANT USAGE ON SCHEMA stepped TO PUBLIC`
 
-// stepClock gives the steppedClock to all connections that are made from now on.
+// stepClock gives the steppedClock to the store.
 func (w *world) stepClock() {
 	w.Helper()
 	w.MustExec(steppedClock)
-	database := pgx.Identifier{w.Admin.Config().ConnConfig.Database}.Sanitize()
-	w.MustExec("ALTER DATABASE " + database + " SET search_path = stepped, pg_catalog, public")
+	w.World = w.On(storetest.Open(w, pgtest.Direct(w.URL)+"&search_path=stepped,pg_catalog,public"))
 }
 
 // pastTheFence executes a job as far as into its commit, and lets the lease end there.

@@ -1,14 +1,14 @@
 -- What a connection or a transaction is told, and what is asked of the server.
 
 -- name: session
--- Run once on each connection, so that nothing that ALTER ROLE, ALTER DATABASE or a file says changes what the statements do. Those
--- decide races by reading a row again once it is free, which PostgreSQL does in this isolation level only; in others, each conflict
--- would be an error. Nothing is compiled: that takes half a second, and the planner finds it worthwhile for lists of unresolved jobs,
--- which are read in some milliseconds. Timeouts are those that a transaction sets. Settings that a version does not have are left out.
+-- Run once on each connection, so that nothing that ALTER ROLE or ALTER DATABASE says changes what the statements do. Those decide races
+-- by reading a row again once it is free, which PostgreSQL does in this isolation level only; in others, each conflict would be an
+-- error. Nothing is compiled: that takes half a second, and the planner finds it worthwhile for lists of unresolved jobs, which are read
+-- in some milliseconds. Timeouts are those that a transaction sets. What the URL of the database names is meant, and is kept; what a
+-- version of PostgreSQL does not have is left out.
 SELECT set_config(wanted.setting, wanted.value, false)
 FROM (VALUES
 	('default_transaction_isolation', 'read committed'),
-	('default_transaction_read_only', 'off'),
 	('default_transaction_deferrable', 'off'),
 	('jit', 'off'),
 	('standard_conforming_strings', 'on'),
@@ -18,6 +18,7 @@ FROM (VALUES
 	('bytea_output', 'hex'),
 	('extra_float_digits', '1'),
 	('row_security', 'on'),
+	('search_path', '"$user", public'),
 	('lock_timeout', '0'),
 	('statement_timeout', '0'),
 	('transaction_timeout', '0'),
@@ -25,10 +26,7 @@ FROM (VALUES
 	('idle_session_timeout', '0')
 ) AS wanted (setting, value)
 JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
-
--- name: session path
--- The schema that the tables are in, unless the URL of the database names another.
-SET search_path = public
+WHERE lower(wanted.setting) <> ALL (string_to_array(@kept, ','))
 
 -- name: forget session
 -- Run after each load of an operator's own, so that the next one on this connection finds nothing of it: no settings, temporary tables,
@@ -45,13 +43,13 @@ END
 $$
 
 -- name: begin
-BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+begin
 
 -- name: commit
-COMMIT
+commit
 
 -- name: rollback
-ROLLBACK
+rollback
 
 -- name: set
 -- Gives a parameter of the server a value until the end of the transaction.

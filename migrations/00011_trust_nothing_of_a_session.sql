@@ -1,17 +1,13 @@
--- Nothing that a session has set, and no temporary table, changes what the functions of the schema look at. And the checks of the
--- migration before are taken, beside live traffic.
+-- Nothing that a session has set, and no temporary table, changes what the functions of the schema look at. Where pg_temp is not named it
+-- comes first, and a temporary etl_job_records could forge a lineage.
 
--- +goose NO TRANSACTION
 -- +goose Up
-ALTER TABLE etl_job_records VALIDATE CONSTRAINT etl_job_records_failure_facts;
-ALTER TABLE etl_job_records VALIDATE CONSTRAINT etl_job_records_faults_are_attempts;
 -- +goose StatementBegin
 DO $$
 DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['etl_check_replay_lineage', 'etl_refuse_job_record_change', 'etl_forget_trace'] LOOP
-        -- Where pg_temp is not named it comes first, and a temporary etl_job_records could forge a lineage.
         EXECUTE format('ALTER FUNCTION %I() SET search_path = pg_catalog, %I, pg_temp', name, current_schema());
     END LOOP;
 END
