@@ -524,7 +524,8 @@ func TestOneJobIsLookedUpByItsKeyWhateverTheStatisticsSay(t *testing.T) {
 	p.pending(0, fewRows)
 	p.run("VACUUM ANALYZE etl_job_records")
 	id := rowID(1)
-	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', lease_claim_id = $1, lease_owner_id = $1, lease_expires_at = 'infinity'
+	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', attempt_count = 1, lease_claim_id = $1, lease_owner_id = $1,
+			lease_expires_at = 'infinity'
 		WHERE job_record_id = $2`, leaseID, id)
 	ofOne := append(cancellations(p.Owner, id, rowID(2)), workerStatements(p.Owner, id)...)
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -540,7 +541,7 @@ var notPlanned = map[string]string{
 	"session": "sets parameters", "set": "sets a parameter", "notify": "sends a notice",
 	"load":           "writes the effects of one job, which it is given",
 	"schema version": "reads the versions of the schema", "read only": "reads a parameter",
-	"session path": "sets a parameter", "forget session": "sets parameters", "check constraints now": "sets how constraints are checked",
+	"forget session": "sets parameters", "check constraints now": "sets how constraints are checked",
 	"server facts": "reads parameters", "missing privileges": "reads the catalogue",
 	"position": "reads how far the log is", "caught up": "reads how far the log is",
 }

@@ -152,7 +152,7 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 			return err
 		},
 		"exhausted": func(w *world, l worker.Lease) error {
-			w.MustExec(`UPDATE etl_job_records SET attempt_count = $1, fault_count = $1 WHERE job_record_id = $2`, storetest.MaxAttempts, l.JobID)
+			w.MustExec(`UPDATE etl_job_records SET attempt_count = $1, fault_count = $1 - 1 WHERE job_record_id = $2`, storetest.MaxAttempts, l.JobID)
 			w.Expire(l.JobID)
 			delay := "UPDATE etl_job_records SET next_attempt_at = next_attempt_at + $1::interval WHERE job_status = 'PENDING'"
 			w.MustExec(delay, time.Hour) // in a batch of one, chance would decide between the two

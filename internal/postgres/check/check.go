@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/postgres"
@@ -193,37 +194,28 @@ func (c Config) load(ctx context.Context) Result {
 // preparedStatements wants one to outlive its transaction. Behind a pooler that shares servers among clients by transaction, it is on
 // the server of the first transaction, which another connection takes meanwhile.
 func (c Config) preparedStatements(ctx context.Context) Result {
-	if keeps, err := c.keepsStatements(ctx); !keeps || err != nil {
+	if c.Pool.Config().ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		return passed("prepared statements") // none are prepared by name
+	}
+	if c.Pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error { return c.keepsStatements(ctx, conn.Conn().PgConn()) }) != nil {
 		return failed("prepared statements", "a pooler between here and the database loses prepared statements: "+
 			"add default_query_exec_mode=cache_describe to --database-url, or set max_prepared_statements in PgBouncer 1.21 or later")
 	}
 	return passed("prepared statements")
 }
 
-func (c Config) keepsStatements(ctx context.Context) (bool, error) {
-	config := c.Pool.Config().ConnConfig
-	if config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
-		return true, nil // none are prepared by name
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+func (c Config) keepsStatements(ctx context.Context, conn *pgconn.PgConn) error {
+	other, err := pgx.ConnectConfig(ctx, c.Pool.Config().ConnConfig)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // it was only looked at
 	const name = "fencepost_check"
-	if _, err := conn.PgConn().Prepare(ctx, name, "SELECT 1", nil); err != nil {
-		return false, err
-	}
-	other, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return false, err
-	}
-	defer other.Close(context.WithoutCancel(ctx)) // as above
-	if _, err := other.PgConn().Exec(ctx, "BEGIN").ReadAll(); err != nil {
-		return false, err
-	}
-	result := conn.PgConn().ExecPrepared(ctx, name, nil, nil, nil).Read()
-	return result.Err == nil, nil
+	_, err = conn.Prepare(ctx, name, "SELECT 1", nil)
+	return errors.Join(err,
+		other.PgConn().Exec(ctx, "BEGIN").Close(),
+		conn.ExecPrepared(ctx, name, nil, nil, nil).Read().Err,
+		conn.Deallocate(ctx, name),
+		other.Close(context.WithoutCancel(ctx)))
 }
 
 // notices wants a notification to be heard.

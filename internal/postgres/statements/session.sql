@@ -29,9 +29,9 @@ JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
 WHERE lower(wanted.setting) <> ALL (string_to_array(@kept, ','))
 
 -- name: forget session
--- Run after each load of an operator's own, so that the next one on this connection finds nothing of it: no settings, temporary tables,
+-- Run after each load of an operator's own, so that the next one on this connection finds nothing of it: no role, settings, temporary tables,
 -- cursors, sequences' last values, advisory locks, listens, or statements that SQL has prepared. Those that we have prepared stay.
-CLOSE ALL; UNLISTEN *; RESET ALL; DISCARD TEMP; DISCARD SEQUENCES; SELECT pg_advisory_unlock_all();
+CLOSE ALL; UNLISTEN *; RESET ROLE; RESET ALL; DISCARD TEMP; DISCARD SEQUENCES; SELECT pg_advisory_unlock_all();
 DO $$
 DECLARE
 	prepared text;
