@@ -54,9 +54,6 @@ func NewLoad(text string) (Load, error) {
 	probe := pgx.NamedArgs{"records": 'r', "job_record_id": 'j', "owner": 'o'}
 	// An argument by number is given a name that there is not, and so is found where it is not in a string or a comment.
 	_, args, err := probe.RewriteQuery(context.Background(), nil, numbered.ReplaceAllString(l.text, "@number_$1"), nil)
-	if err != nil {
-		return Load{}, ErrLoadArguments
-	}
 	l.sql, _, _ = probe.RewriteQuery(context.Background(), nil, l.text, nil)
 	for _, arg := range args {
 		letter, known := arg.(rune)
@@ -68,7 +65,7 @@ func NewLoad(text string) (Load, error) {
 	if !strings.Contains(l.args, "r") {
 		return Load{}, ErrLoadRecords
 	}
-	return l, nil
+	return l, err
 }
 
 // Builtin reports whether it is the product's own.
