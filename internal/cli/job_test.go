@@ -31,6 +31,21 @@ func TestJobIsSubmittedWatchedAndShown(t *testing.T) {
 	require.Regexp(t, `^JOB +STATUS +ATTEMPTS +RECORDS +GENERATION +CREATED +REASON\n`+id+` +SUCCEEDED +1 +2 +0 +20`, table)
 }
 
+func TestFailedJobTellsWhyInNoWordsOfItsData(t *testing.T) {
+	t.Parallel()
+	file := servertest.File(t, "load.sql", `SELECT 1 / (2 - jsonb_array_length(@records::jsonb))`, 0o600)
+	p := serve(t, pgtest.URL(t), servertest.Loading(file))
+	id := p.id(t, "submit", ordersFile(t))
+	require.Equal(t, exitFailed, p.job(t, "watch", id).code)
+	require.Regexp(t, ` etl_target_failure 22012 division_by_zero record 2\n$`, p.prints(t, "get", id))
+	job := parseJob(t, p.prints(t, "get", id, "--output", "json"))
+	require.Equal(t, "22012", job.FailureSQLState)
+	require.Equal(t, "division_by_zero", job.FailureCondition)
+	require.Equal(t, 2, job.FailureRecordOrdinal)
+	require.Empty(t, job.FailureConstraint)
+	require.False(t, job.AttemptStartedAt.IsZero())
+}
+
 func TestGeneratedKeyIsPrintedSoThatARetryCanUseIt(t *testing.T) {
 	t.Parallel()
 	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)

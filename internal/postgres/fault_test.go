@@ -23,11 +23,10 @@ const raiseFunction = `CREATE FUNCTION pg_temp_raise(state text) RETURNS void LA
 BEGIN RAISE EXCEPTION USING ERRCODE = state, MESSAGE = 'secret', CONSTRAINT = 'prices_key'; END $$`
 
 // submitBatch makes a PENDING job of a batch.
-func submitBatch(w *storetest.World, batch string) job.Job {
+func submitBatch(w *storetest.World, batch string) {
 	w.Helper()
-	accepted, err := w.Service.Submit(w.Context(), w.Owner, storetest.Key(w, uuid.NewString()), []byte(batch))
+	_, err := w.Service.Submit(w.Context(), w.Owner, storetest.Key(w, uuid.NewString()), []byte(batch))
 	require.NoError(w, err)
-	return accepted.Job
 }
 
 // executionError executes a batch and returns why that failed.

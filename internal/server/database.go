@@ -44,19 +44,13 @@ func (p *Process) openBackend(
 	if err != nil {
 		return nil, err
 	}
-	pool, err := db.Open(ctx, d.URL, d.PoolSize)
+	pool, loads, err := p.openPools(ctx, d, workers)
 	if err != nil {
-		return nil, fmt.Errorf("--database-url: %w", err)
-	}
-	p.atClose(pool.Close)
-	if err := check.FirstFailure(check.Run(ctx, check.Config{Pool: pool, Listen: config.Listen, Load: config.Load})); err != nil {
 		return nil, err
 	}
-	if d.LoadSQLFile != "" && workers > 0 {
-		if config.Loads, err = db.OpenLoads(ctx, d.URL, workers); err != nil {
-			return nil, fmt.Errorf("--database-url: %w", err)
-		}
-		p.atClose(config.Loads.Close)
+	config.Loads = loads
+	if err := check.FirstFailure(check.Run(ctx, check.Config{Pool: pool, Listen: config.Listen, Load: config.Load})); err != nil {
+		return nil, err
 	}
 	store := postgres.NewStore(pool, config)
 	p.atClose(store.Close)
@@ -70,6 +64,21 @@ func (p *Process) openBackend(
 	metrics.WatchPool(func() telemetry.PoolStat { return pool.Stat() })
 	metrics.WatchBacklog(store.Backlog)
 	return b, nil
+}
+
+// openPools opens the connections of requests and jobs and, for loads of the operator's own, one for each worker.
+func (p *Process) openPools(ctx context.Context, d Database, workers int) (pool, loads *pgxpool.Pool, err error) {
+	if pool, err = db.Open(ctx, d.URL, d.PoolSize); err == nil && d.LoadSQLFile != "" && workers > 0 {
+		loads, err = db.OpenLoads(ctx, d.URL, workers)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("--database-url: %w", err)
+	}
+	p.atClose(pool.Close)
+	if loads != nil {
+		p.atClose(loads.Close)
+	}
+	return pool, loads, nil
 }
 
 // streams is how many subscriptions and WebSockets are open.

@@ -21,7 +21,7 @@ type pooler struct {
 func throughPooler(t *testing.T) string {
 	t.Helper()
 	p := &pooler{url: newURL(t)}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it listens until it is closed
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var serving sync.WaitGroup
 	serving.Go(func() {
