@@ -34,7 +34,7 @@ func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	if err != nil {
 		return s.loadError(err)
 	}
-	if s.config.Load.builtin && l.Payload != nil {
+	if s.load.Load().builtin && l.Payload != nil {
 		if won, _ := s.executions.Do(ctx, l); len(won) > 0 {
 			return nil
 		}
@@ -118,7 +118,7 @@ func (s *Store) loading(ctx context.Context, l worker.Lease, payload []byte) []d
 	if deadline, bounded := ctx.Deadline(); bounded {
 		steps = append(steps, db.SetDuration("statement_timeout", max(time.Until(deadline), time.Millisecond)))
 	}
-	return append(steps, s.config.Load.query(l, payload))
+	return append(steps, s.load.Load().query(l, payload))
 }
 
 // transact sends steps that are a transaction, and ends that when they did not. A connection on which a statement could not even be

@@ -76,6 +76,6 @@ func (s *Store) serverError(pgErr *pgconn.PgError) error {
 	}
 	e := worker.NewLoadError(code, fault, pgErr)
 	e.SQLState, e.Constraint = pgErr.Code, pgErr.ConstraintName
-	e.Place = s.config.Load.place(pgErr.Position)
+	e.Place = s.load.Load().place(pgErr.Position)
 	return e
 }

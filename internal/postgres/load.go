@@ -116,9 +116,24 @@ func (l Load) place(position int32) string {
 
 func isName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// Prepare implements worker.Queue.
+// Prepare implements worker.Queue. What the load is by now takes its place when it fits.
 func (s *Store) Prepare(ctx context.Context) error {
-	return Prepare(ctx, s.config.Loads, s.config.Load)
+	load := s.reread()
+	err := Prepare(ctx, s.config.Loads, load)
+	if err == nil {
+		s.load.Store(&load)
+	}
+	return err
+}
+
+// reread is the load as it is by now, or as it was where it cannot be read.
+func (s *Store) reread() Load {
+	if s.config.Reload != nil {
+		if load, err := s.config.Reload(); err == nil {
+			return load
+		}
+	}
+	return *s.load.Load()
 }
 
 // Prepare tells whether a load fits a database, without running it: nil, a [worker.LoadError], or an error of the connection.

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,30 @@ func TestLoadThatDoesNotFitIsToldByItsPlaceInTheFile(t *testing.T) {
 	require.NoError(t, w.Store.Prepare(t.Context()), "the built-in load")
 	w.MustExec("ALTER TABLE processed_data RENAME TO gone")
 	require.Error(t, w.Store.Prepare(t.Context()))
+}
+
+func TestLoadIsWhatItIsByNowOnceThatFits(t *testing.T) {
+	t.Parallel()
+	var now postgres.Load
+	var unreadable error
+	w := pricesWorld(t, "INSERT INTO prices SELECT @records::jsonb -> 0 ->> 'id', 1", func(c *postgres.Config) {
+		c.Reload = func() (postgres.Load, error) { return now, unreadable }
+	})
+	execute := func() {
+		w.Submit()
+		require.NoError(t, w.Store.Execute(t.Context(), w.Claim()))
+		w.MustExec("UPDATE prices SET item = gen_random_uuid()::text")
+	}
+	unreadable = errors.New("no such file")
+	require.NoError(t, w.Store.Prepare(t.Context()), "the one before")
+	execute()
+	unreadable = nil
+	now, _ = postgres.NewLoad("INSERT INTO pricez SELECT @records")
+	require.Error(t, w.Store.Prepare(t.Context()))
+	execute()
+	require.Equal(t, 2, w.Count("prices WHERE price = 1"))
+	now, _ = postgres.NewLoad("INSERT INTO prices SELECT @records::jsonb -> 0 ->> 'id', 2")
+	require.NoError(t, w.Store.Prepare(t.Context()))
+	execute()
+	require.Equal(t, 1, w.Count("prices WHERE price = 2"))
 }

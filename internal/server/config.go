@@ -175,6 +175,7 @@ func (d Database) storeConfig() (config postgres.Config, err error) {
 		if config.Load, err = readLoad(d.LoadSQLFile); err != nil {
 			return config, fmt.Errorf("--load-sql-file: %w", err)
 		}
+		config.Reload = func() (postgres.Load, error) { return readLoad(d.LoadSQLFile) }
 	}
 	return config, nil
 }

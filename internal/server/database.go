@@ -54,6 +54,9 @@ func (p *Process) openBackend(
 	}
 	store := postgres.NewStore(pool, config)
 	p.atClose(store.Close)
+	if loads != nil {
+		p.atHangup("load", store.Prepare)
+	}
 	b := &backend{
 		pool:    pool,
 		store:   store,

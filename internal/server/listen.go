@@ -64,16 +64,17 @@ type door struct {
 	running  sync.WaitGroup // requests, and WebSockets, which the server itself does not wait for
 }
 
-func openPublicDoor(ctx context.Context, p Public, handler http.Handler) (*door, error) {
+func (p *Process) openPublicDoor(ctx context.Context, public Public, handler http.Handler) (*door, error) {
 	var config *tls.Config
-	if p.CertFile != "" {
-		certificate, err := tls.LoadX509KeyPair(p.CertFile, p.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	if public.CertFile != "" {
+		pair := &keyPair{certFile: public.CertFile, keyFile: public.KeyFile}
+		if err := pair.read(ctx); err != nil {
+			return nil, err
 		}
-		config = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		p.atHangup("certificate", pair.read)
+		config = &tls.Config{GetCertificate: pair.get, MinVersion: tls.VersionTLS12}
 	}
-	return openDoor(ctx, "--listen", p.Address, config, handler)
+	return openDoor(ctx, "--listen", public.Address, config, handler)
 }
 
 // openAdmin opens the door of metrics, profiles and health.
