@@ -109,3 +109,16 @@ type Edge struct {
 	// Generation is that of the derived job.
 	Generation int `json:"generation"`
 }
+
+// Attempt is one that did not end its job, or a worker that came back too late. The last attempt is told by the job itself.
+type Attempt struct {
+	// Number counts the attempts of the job, from 1 on.
+	Number int `json:"attemptNumber"`
+	// Outcome is how it ended: retried, lease_lost, load_closed or refused_late.
+	Outcome string `json:"attemptOutcome"`
+	// StartedAt and EndedAt are the database's times.
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+	// SQLState is PostgreSQL's code of the error that ended it, or "".
+	SQLState string `json:"sqlState,omitempty"`
+}

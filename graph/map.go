@@ -15,6 +15,7 @@ import (
 const (
 	defaultReplays     = 20
 	defaultLineageJobs = 100
+	defaultAttempts    = 20
 )
 
 func toJob(j job.Job) *model.Job {
@@ -101,6 +102,22 @@ func toConnection(page job.JobPage, request job.PageRequest) *model.JobConnectio
 		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
 	}
 	return &model.JobConnection{Edges: edges, Nodes: nodes, PageInfo: info}
+}
+
+func toAttemptConnection(page job.AttemptPage, request job.PageRequest) *model.JobAttemptConnection {
+	nodes, edges := make([]*model.JobAttempt, len(page.Attempts)), make([]*model.JobAttemptEdge, len(page.Attempts))
+	for i, a := range page.Attempts {
+		nodes[i] = &model.JobAttempt{
+			Number: toInt(a.Number), Outcome: model.JobAttemptOutcome(strings.ToUpper(string(a.Outcome))),
+			StartedAt: a.StartedAt, EndedAt: a.EndedAt, SQLState: optional(a.SQLState),
+		}
+		edges[i] = &model.JobAttemptEdge{Node: nodes[i], Cursor: page.Cursor(a)}
+	}
+	info := &model.PageInfo{HasNextPage: page.More, HasPreviousPage: request.Cursor != ""}
+	if len(edges) > 0 {
+		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
+	}
+	return &model.JobAttemptConnection{Edges: edges, Nodes: nodes, PageInfo: info}
 }
 
 // toProblemCode spells a code as the enum does; no code stays none.

@@ -225,7 +225,7 @@ func TestAttemptsThatDidNotEndTheirJobAreKept(t *testing.T) {
 	require.NoError(t, w.Store.RefusedLate(t.Context(), last), "the live lease is not refused")
 	require.NoError(t, w.Store.Execute(t.Context(), last))
 
-	attempts, err := w.Store.Attempts(t.Context(), w.Owner, []uuid.UUID{j.ID, uuid.Max})
+	attempts, err := w.Store.Attempts(t.Context(), w.Owner, []uuid.UUID{j.ID, uuid.Max}, job.AttemptsAfter{Limit: 10})
 	require.NoError(t, err)
 	var told []string
 	for _, a := range attempts[j.ID] {
@@ -235,7 +235,7 @@ func TestAttemptsThatDidNotEndTheirJobAreKept(t *testing.T) {
 	}
 	require.Equal(t, []string{"1 retried 40001", "2 load_closed 42P01", "3 lease_lost ", "3 refused_late "}, told)
 	require.Len(t, attempts, 1)
-	foreign, err := w.Store.Attempts(t.Context(), job.OwnerOf("owner b"), []uuid.UUID{j.ID})
+	foreign, err := w.Store.Attempts(t.Context(), job.OwnerOf("owner b"), []uuid.UUID{j.ID}, job.AttemptsAfter{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 	storetest.RequireSQLState(t, "23001", w.Exec("UPDATE etl_job_attempts SET sql_state = NULL"))
@@ -257,8 +257,31 @@ func TestWorkerThatComesBackAfterACancellationIsWrittenDown(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
 	require.NoError(t, w.Store.RefusedLate(t.Context(), lease))
-	attempts, err := w.Store.Attempts(t.Context(), w.Owner, []uuid.UUID{j.ID})
+	attempts, err := w.Store.Attempts(t.Context(), w.Owner, []uuid.UUID{j.ID}, job.AttemptsAfter{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, attempts[j.ID], 1)
 	require.Equal(t, job.AttemptRefusedLate, attempts[j.ID][0].Outcome)
+}
+
+func TestAttemptsComeInPagesByNumberAndThenByOutcome(t *testing.T) {
+	t.Parallel()
+	w := storetest.New(t)
+	j, other := w.Submit(), w.Submit()
+	w.MustExec(`INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+		SELECT principal_scope_hash, job_record_id, number, outcome, created_at
+		FROM etl_job_records, (VALUES (2, 'refused_late'), (10, 'retried'), (1, 'retried'), (2, 'lease_lost')) AS attempt (number, outcome)`)
+	var told []string
+	after := job.AttemptsAfter{Limit: 1}
+	for {
+		page, err := w.Store.Attempts(t.Context(), w.Owner, []uuid.UUID{j.ID, other.ID}, after)
+		require.NoError(t, err)
+		require.Len(t, page[other.ID], len(page[j.ID]))
+		if len(page[j.ID]) == 0 {
+			break
+		}
+		last := page[j.ID][0]
+		told = append(told, fmt.Sprint(last.Number, " ", last.Outcome))
+		after.Number, after.Outcome = last.Number, last.Outcome
+	}
+	require.Equal(t, []string{"1 retried", "2 lease_lost", "2 refused_late", "10 retried"}, told)
 }

@@ -305,7 +305,7 @@ func reads(owner job.Owner, first, step int) []planned {
 		named("lineage summary", statements.Args{"owner": o, "id": leaf}).sorting(100),
 		lineagePage(o, leaf, 0, uuid.Nil),
 		lineagePage(o, leaf, 50, rowID(first+50*step)),
-		named("attempts", statements.Args{"owner": o, "ids": []uuid.UUID{root, leaf, some}}).sorting(3),
+		named("attempts", statements.Args{"owner": o, "ids": []uuid.UUID{root, leaf, some}, "limit": 21, "after_number": 0, "after_outcome": ""}).sorting(3),
 		named("replays", statements.Args{
 			"owner": o, "sources": []uuid.UUID{root, leaf, some}, "after": uuid.Nil, "limit": page,
 		}).sorting(3),
