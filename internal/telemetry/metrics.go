@@ -74,7 +74,7 @@ func NewMetrics(patterns ...string) *Metrics {
 		failures: newCounter("fencepost_job_failures_total", "Jobs that this process made FAILED, by the reason.",
 			labelOf("code", job.FailureCodes...)),
 		failureClasses: newCounter("fencepost_job_failures_by_sql_state_total",
-			"Jobs that this process made FAILED, by the class of the SQLSTATE.", labelOf("class", stateClasses...)),
+			"Jobs that this process made FAILED, by the class of the code of the error in the database.", labelOf("class", stateClasses...)),
 		loadOpen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "fencepost_load_open", Help: "1 while jobs of the load are run by this process, 0 while it is closed.",
 		}, []string{"load"}),

@@ -71,7 +71,11 @@ func Run(ctx context.Context, c Config) []Result {
 		return []Result{failed("database", "the database cannot be reached: look at the address, the name and the password in --database-url")}
 	}
 	results := []Result{passed("database"), facts.encoding(), facts.version(), facts.writable(), facts.clock()}
-	for _, look := range []func(context.Context) Result{c.schema, c.privileges, c.load, c.preparedStatements, c.notices} {
+	looks := []func(context.Context) Result{c.schema, c.privileges, c.load, c.preparedStatements}
+	if !facts.readOnly { // a standby sends none
+		looks = append(looks, c.notices)
+	}
+	for _, look := range looks {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		results = append(results, look(bounded))
 		cancel()
@@ -137,7 +141,7 @@ func (f facts) version() Result {
 
 func (f facts) writable() Result {
 	if f.readOnly {
-		return failed("writable", "the database is read-only, as a standby is: name the primary in --database-url")
+		return Result{"writable", Warned, "the database is read-only, as a standby is: name the primary in --database-url"}
 	}
 	return passed("writable")
 }
