@@ -160,14 +160,16 @@ func (w *Worker) explain(ctx context.Context, l Lease, failure Failure) int {
 	return w.queue.Explain(ctx, l, failure.SQLState)
 }
 
-// logOutcome logs the end of an attempt: a success without the job and for who looks closely, anything else with what is known of the failure.
+// logOutcome logs the end of an attempt: a success for who looks closely, and a failure with its job and what is known of it.
 func (w *Worker) logOutcome(l Lease, outcome Outcome, failure Failure) {
 	attrs := []slog.Attr{slog.String("outcome", string(outcome)), slog.Int("attempt", l.Attempt)}
 	if outcome == OutcomeSucceeded {
 		w.log.LogAttrs(context.Background(), slog.LevelDebug, "job attempt ended", attrs...)
 		return
 	}
-	attrs = append(attrs, slog.String("job", l.JobID.String()))
+	if failure.Code != "" {
+		attrs = append(attrs, slog.String("job", l.JobID.String()))
+	}
 	for _, fact := range []slog.Attr{
 		slog.String("code", string(failure.Code)), slog.String("sql_state", failure.SQLState), slog.String("constraint", failure.Constraint),
 	} {
