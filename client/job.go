@@ -23,6 +23,15 @@ type Job struct {
 	RecordCount int `json:"recordCount"`
 	// FailureCode says why a FAILED job failed, in one word of a closed list.
 	FailureCode string `json:"failureCode,omitempty"`
+	// FailureSQLState is PostgreSQL's code of the error that the job failed with, and FailureCondition its name.
+	FailureSQLState  string `json:"failureSqlState,omitempty"`
+	FailureCondition string `json:"failureCondition,omitempty"`
+	// FailureRecordOrdinal is the first record at which the batch began to fail, from 1 on, or 0 when that is not known.
+	FailureRecordOrdinal int `json:"failureRecordOrdinal,omitempty"`
+	// FailureConstraint is the name of the constraint that the records violate, where the operator lets names be told.
+	FailureConstraint string `json:"failureConstraint,omitempty"`
+	// AttemptStartedAt is when the latest attempt began.
+	AttemptStartedAt time.Time `json:"attemptStartedAt,omitzero"`
 	// CancellationCode says how a CANCELLED job was cancelled.
 	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is when a CANCELLED job was cancelled.
@@ -99,4 +108,17 @@ type Edge struct {
 	DerivedID uuid.UUID `json:"derivedJobRecordId"`
 	// Generation is that of the derived job.
 	Generation int `json:"generation"`
+}
+
+// Attempt is one that did not end its job, or a worker that came back too late. The last attempt is told by the job itself.
+type Attempt struct {
+	// Number counts the attempts of the job, from 1 on.
+	Number int `json:"attemptNumber"`
+	// Outcome is how it ended: retried, lease_lost, load_closed or refused_late.
+	Outcome string `json:"attemptOutcome"`
+	// StartedAt and EndedAt are the database's times.
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+	// SQLState is PostgreSQL's code of the error that ended it, or "".
+	SQLState string `json:"sqlState,omitempty"`
 }

@@ -79,6 +79,25 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Job, error] {
 	}
 }
 
+// Attempts returns the attempts of a job that did not end it, and the workers that came back too late, by number.
+func (c *Client) Attempts(ctx context.Context, id uuid.UUID) ([]Attempt, error) {
+	type page struct {
+		Attempts   []Attempt `json:"attempts"`
+		NextCursor string    `json:"nextCursor"`
+	}
+	attempts := []Attempt{}
+	for query, more := (url.Values{"limit": {"100"}}), true; more; {
+		p, _, err := fetch[page](ctx, c, read(jobPath(id)+"/attempts", query))
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, p.Attempts...)
+		query.Set("cursor", p.NextCursor)
+		more = p.NextCursor != ""
+	}
+	return attempts, nil
+}
+
 func (f Filter) query() url.Values {
 	query := url.Values{}
 	for _, status := range f.Statuses {

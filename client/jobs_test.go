@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/client"
+	"fencepost/internal/worker"
 	"fencepost/jobtype"
 )
 
@@ -115,6 +116,27 @@ func TestListFollowsItsPagesAndFilters(t *testing.T) {
 		require.Equal(t, derived, job.ID)
 		break
 	}
+}
+
+func TestAttemptsAreReadWithAllTheirPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client()
+	id := w.submit(c)
+	none, err := c.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	const attempts = 101
+	for range attempts {
+		require.NoError(t, w.store.Retry(t.Context(), w.claim(), worker.Return{Outcome: "load_closed", SQLState: "42P01"}))
+	}
+	all, err := c.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, all, attempts)
+	require.Equal(t, attempts, all[attempts-1].Number)
+	require.Equal(t, "42P01", all[0].SQLState)
+	_, err = c.Attempts(t.Context(), uuid.New())
+	requireProblem(t, err, jobtype.CodeJobNotFound)
 }
 
 func (w *world) list(c *client.Client, f client.Filter) (ids []uuid.UUID) {

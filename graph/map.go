@@ -15,25 +15,31 @@ import (
 const (
 	defaultReplays     = 20
 	defaultLineageJobs = 100
+	defaultAttempts    = 20
 )
 
 func toJob(j job.Job) *model.Job {
 	return &model.Job{
-		ID:               j.ID.String(),
-		Status:           model.JobStatus(j.Status),
-		AttemptCount:     toInt(j.AttemptCount),
-		RecordCount:      toInt(j.RecordCount),
-		FailureCode:      optional(string(j.FailureCode)),
-		CancellationCode: optional(j.CancellationCode),
-		CreatedAt:        j.CreatedAt,
-		UpdatedAt:        j.UpdatedAt,
-		CancelledAt:      optional(j.CancelledAt),
-		ReplayGeneration: toInt(j.Generation()),
-		CanCancel:        j.CancelProblem() == "",
-		CancelProblem:    optional(toProblemCode(j.CancelProblem())),
-		CanReplay:        j.ReplayProblem() == "",
-		ReplayProblem:    optional(toProblemCode(j.ReplayProblem())),
-		Record:           j,
+		ID:                   j.ID.String(),
+		Status:               model.JobStatus(j.Status),
+		AttemptCount:         toInt(j.AttemptCount),
+		RecordCount:          toInt(j.RecordCount),
+		FailureCode:          optional(string(j.FailureCode)),
+		CancellationCode:     optional(j.CancellationCode),
+		FailureSQLState:      optional(j.FailureSQLState),
+		FailureCondition:     optional(j.FailureCondition()),
+		FailureRecordOrdinal: optional(toInt(j.FailureRecordOrdinal)),
+		FailureConstraint:    optional(j.FailureConstraint),
+		AttemptStartedAt:     optional(j.AttemptStartedAt),
+		CreatedAt:            j.CreatedAt,
+		UpdatedAt:            j.UpdatedAt,
+		CancelledAt:          optional(j.CancelledAt),
+		ReplayGeneration:     toInt(j.Generation()),
+		CanCancel:            j.CancelProblem() == "",
+		CancelProblem:        optional(toProblemCode(j.CancelProblem())),
+		CanReplay:            j.ReplayProblem() == "",
+		ReplayProblem:        optional(toProblemCode(j.ReplayProblem())),
+		Record:               j,
 	}
 }
 
@@ -98,6 +104,22 @@ func toConnection(page job.JobPage, request job.PageRequest) *model.JobConnectio
 	return &model.JobConnection{Edges: edges, Nodes: nodes, PageInfo: info}
 }
 
+func toAttemptConnection(page job.AttemptPage, request job.PageRequest) *model.JobAttemptConnection {
+	nodes, edges := make([]*model.JobAttempt, len(page.Attempts)), make([]*model.JobAttemptEdge, len(page.Attempts))
+	for i, a := range page.Attempts {
+		nodes[i] = &model.JobAttempt{
+			Number: toInt(a.Number), Outcome: model.JobAttemptOutcome(strings.ToUpper(string(a.Outcome))),
+			StartedAt: a.StartedAt, EndedAt: a.EndedAt, SQLState: optional(a.SQLState),
+		}
+		edges[i] = &model.JobAttemptEdge{Node: nodes[i], Cursor: page.Cursor(a)}
+	}
+	info := &model.PageInfo{HasNextPage: page.More, HasPreviousPage: request.Cursor != ""}
+	if len(edges) > 0 {
+		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
+	}
+	return &model.JobAttemptConnection{Edges: edges, Nodes: nodes, PageInfo: info}
+}
+
 // toProblemCode spells a code as the enum does; no code stays none.
 func toProblemCode(c job.Code) model.ProblemCode {
 	return model.ProblemCode(strings.ToUpper(string(c)))
@@ -145,7 +167,7 @@ func orNull[Core, Model any](value Core, err error, toModel func(Core) *Model) (
 func toInt(n int) int32 { return int32(n) } //nolint:gosec // no count comes near 32 bits
 
 // optional is null for the zero value, by which the core says that there is none.
-func optional[T string | model.ProblemCode | time.Time](value T) *T {
+func optional[T string | int32 | model.ProblemCode | time.Time](value T) *T {
 	var none T
 	if value == none {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"fencepost/graph"
 	"fencepost/graph/generated"
 	"fencepost/internal/job"
+	"fencepost/internal/worker"
 )
 
 // resolved is a field at the end of a job that needs a resolver, so that gqlgen writes all that is around it; resolvedText is
@@ -25,7 +26,7 @@ func (s *server) newFamily() string {
 	root := s.cancelledJob("k")
 	replay := func(key string) string { return at(s.t, s.replay(root, batch, key), "job", "id").(string) }
 	replay("failed")
-	require.NoError(s.t, s.store.Fail(s.t.Context(), s.claim(), job.FailureTarget))
+	require.NoError(s.t, s.store.Fail(s.t.Context(), s.claim(), worker.Failure{Code: job.FailureTarget}))
 	replay("succeeded")
 	require.NoError(s.t, s.store.Execute(s.t.Context(), s.claim()))
 	replay("running")

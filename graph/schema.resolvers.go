@@ -33,8 +33,14 @@ func (r *jobResolver) ReplayRoot(ctx context.Context, obj *model.Job) (*model.Jo
 
 func (r *jobResolver) Replays(ctx context.Context, obj *model.Job, first *int32, after *string) (*model.JobConnection, error) {
 	request := pageRequest(first, defaultReplays, after)
-	page, err := scopeOf(ctx).replays.Load(ctx, replaysKey{source: obj.Record.ID, request: request})
+	page, err := scopeOf(ctx).replays.Load(ctx, pageKey{job: obj.Record.ID, request: request})
 	return toConnection(page, request), err
+}
+
+func (r *jobResolver) Attempts(ctx context.Context, obj *model.Job, first *int32, after *string) (*model.JobAttemptConnection, error) {
+	request := pageRequest(first, defaultAttempts, after)
+	page, err := scopeOf(ctx).attempts.Load(ctx, pageKey{job: obj.Record.ID, request: request})
+	return toAttemptConnection(page, request), err
 }
 
 func (r *jobResolver) Lineage(ctx context.Context, obj *model.Job) (*model.Lineage, error) {

@@ -22,11 +22,13 @@ type scope struct {
 	service  *job.Service
 	jobs     *dataloadgen.Loader[uuid.UUID, job.Job]
 	lineages *dataloadgen.Loader[uuid.UUID, job.Lineage]
-	replays  *dataloadgen.Loader[replaysKey, job.JobPage]
+	replays  *dataloadgen.Loader[pageKey, job.JobPage]
+	attempts *dataloadgen.Loader[pageKey, job.AttemptPage]
 }
 
-type replaysKey struct {
-	source  uuid.UUID
+// pageKey is a page of a list that a job has.
+type pageKey struct {
+	job     uuid.UUID
 	request job.PageRequest
 }
 
@@ -40,6 +42,7 @@ func withScope(ctx context.Context, service *job.Service) context.Context {
 	s.jobs = dataloadgen.NewMappedLoader(s.loadJobs, wait)
 	s.lineages = dataloadgen.NewMappedLoader(s.loadLineages, wait)
 	s.replays = dataloadgen.NewMappedLoader(s.loadReplays, wait)
+	s.attempts = dataloadgen.NewMappedLoader(s.loadAttempts, wait)
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
@@ -53,26 +56,40 @@ func (s *scope) loadLineages(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	return s.service.Lineages(ctx, s.owner, ids)
 }
 
-// loadReplays makes one call for all sources of which the same page is wanted. A cursor belongs to one source, so with
-// cursors there is a call for each source; all but the cursor's own are refused before they reach the database.
-func (s *scope) loadReplays(ctx context.Context, keys []replaysKey) (map[replaysKey]job.JobPage, error) {
-	groups := map[replaysKey][]uuid.UUID{}
+func (s *scope) loadReplays(ctx context.Context, keys []pageKey) (map[pageKey]job.JobPage, error) {
+	return loadPages(keys, func(of []uuid.UUID, r job.PageRequest) (map[uuid.UUID]job.JobPage, error) {
+		return s.service.Replays(ctx, s.owner, of, r)
+	})
+}
+
+func (s *scope) loadAttempts(ctx context.Context, keys []pageKey) (map[pageKey]job.AttemptPage, error) {
+	return loadPages(keys, func(of []uuid.UUID, r job.PageRequest) (map[uuid.UUID]job.AttemptPage, error) {
+		return s.service.Attempts(ctx, s.owner, of, r)
+	})
+}
+
+// loadPages makes one call for all jobs of whose list the same page is wanted. A cursor belongs to one job, so with cursors there is a
+// call for each job; all but the cursor's own are refused before they reach the database.
+func loadPages[Page any](
+	keys []pageKey, read func([]uuid.UUID, job.PageRequest) (map[uuid.UUID]Page, error),
+) (map[pageKey]Page, error) {
+	groups := map[pageKey][]uuid.UUID{}
 	for _, key := range keys {
-		group := replaysKey{request: key.request}
+		group := pageKey{request: key.request}
 		if key.request.Cursor != "" {
-			group.source = key.source
+			group.job = key.job
 		}
-		groups[group] = append(groups[group], key.source)
+		groups[group] = append(groups[group], key.job)
 	}
-	found, failed := map[replaysKey]job.JobPage{}, dataloadgen.MappedFetchError[replaysKey]{}
-	for group, sources := range groups {
-		pages, err := s.service.Replays(ctx, s.owner, sources, group.request)
-		for _, source := range sources {
-			key := replaysKey{source: source, request: group.request}
+	found, failed := map[pageKey]Page{}, dataloadgen.MappedFetchError[pageKey]{}
+	for group, jobs := range groups {
+		pages, err := read(jobs, group.request)
+		for _, id := range jobs {
+			key := pageKey{job: id, request: group.request}
 			if err != nil {
 				failed[key] = err
 			} else {
-				found[key] = pages[source]
+				found[key] = pages[id]
 			}
 		}
 	}

@@ -58,6 +58,10 @@ VALUES (sha256('owner'), '01900000-0000-7000-8000-00000000000c', sha256('again')
 	7: `
 UPDATE etl_job_records SET trace_parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 WHERE job_status IN ('PENDING', 'RUNNING')`,
+
+	12: `
+INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at, sql_state)
+SELECT principal_scope_hash, job_record_id, 1, 'retried', created_at, '40001' FROM etl_job_records WHERE attempt_count > 1`,
 }
 
 // removals maps a version to the SQL that takes its rows away again.
@@ -66,4 +70,6 @@ var removals = map[int64]string{
 	2: `DELETE FROM processed_data; DELETE FROM etl_idempotency_records`,
 	3: `DELETE FROM etl_job_records WHERE job_status = 'CANCELLED'`,
 	4: `DELETE FROM etl_job_records WHERE replay_source_job_record_id IS NOT NULL`,
+
+	12: `DELETE FROM etl_job_attempts`,
 }

@@ -69,6 +69,8 @@ func TestGoingDownRefusesToLoseWhatRowsHold(t *testing.T) {
 		2: "processed_data or etl_idempotency_records still has rows",
 		3: "etl_job_records has CANCELLED jobs",
 		4: "etl_job_records has replays",
+
+		12: "tells why jobs failed",
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()

@@ -225,7 +225,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.pending()
-	for _, target := range []string{jobsPath, path, path + "/lineage", path + "/provenance", "/livez", "/readyz", "/openapi.json", "/openapi.yaml", path + "x", "/nothing"} {
+	for _, target := range []string{jobsPath, path, path + "/attempts", path + "/lineage", path + "/provenance", "/livez", "/readyz", "/openapi.json", "/openapi.yaml", path + "x", "/nothing"} {
 		get, head := w.get(target), w.do(http.MethodHead, target, "")
 		require.Equal(t, get.status, head.status, target)
 		require.Empty(t, head.body, target)
@@ -247,6 +247,7 @@ func TestOptionsListTheMethods(t *testing.T) {
 		path:                   {"GET, HEAD, OPTIONS", ""},
 		path + "/cancellation": {"POST, OPTIONS", "application/json"},
 		path + "/replays":      {"POST, OPTIONS", "application/json"},
+		path + "/attempts":     {"GET, HEAD, OPTIONS", ""},
 		path + "/lineage":      {"GET, HEAD, OPTIONS", ""},
 		path + "/provenance":   {"GET, HEAD, OPTIONS", ""},
 		"/openapi.json":        {"GET, HEAD, OPTIONS", ""},

@@ -19,9 +19,9 @@ func TestRepresentationOfEachStatus(t *testing.T) {
 		active bool
 	}{
 		"PENDING":   {make: (*world).pending, active: true},
-		"RUNNING":   {make: (*world).running, active: true},
-		"SUCCEEDED": {make: (*world).succeeded},
-		"FAILED":    {make: (*world).failed, also: []string{"failureCode"}},
+		"RUNNING":   {make: (*world).running, also: []string{"attemptStartedAt"}, active: true},
+		"SUCCEEDED": {make: (*world).succeeded, also: []string{"attemptStartedAt"}},
+		"FAILED":    {make: (*world).failed, also: []string{"failureCode", "attemptStartedAt"}},
 		"CANCELLED": {make: (*world).cancelled, also: []string{"cancellationCode", "jobCancelledAt"}},
 	} {
 		t.Run(status, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (h *handler) listJobs() endpoint {
 			return response{}, err
 		}
 		resp := represent(listRepresentation{Jobs: newStatuses(page.Jobs), NextCursor: page.Next()})
-		return query.link(resp, jobsPath, page), nil
+		return query.link(resp, jobsPath, page.Next()), nil
 	}}
 }
 

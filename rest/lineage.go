@@ -37,7 +37,7 @@ func (h *handler) getLineage() endpoint {
 			return response{}, err
 		}
 		resp := represent(newLineage(r.id, page))
-		return query.link(resp, jobsPath+"/"+r.id+"/lineage", page.JobPage), nil
+		return query.link(resp, jobsPath+"/"+r.id+"/lineage", page.Next()), nil
 	}}
 }
 

@@ -90,6 +90,7 @@ func TestForeignAbsentAndMalformedIDsAreOneAnswer(t *testing.T) {
 	}
 	for name, ask := range map[string]func(path string) answer{
 		"get":        func(path string) answer { return w.get(path) },
+		"attempts":   func(path string) answer { return w.get(path + "/attempts") },
 		"lineage":    func(path string) answer { return w.get(path + "/lineage") },
 		"provenance": func(path string) answer { return w.get(path + "/provenance") },
 		"cancel":     func(path string) answer { return w.cancel(path, `"canary"`) },

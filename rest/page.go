@@ -64,8 +64,7 @@ func (q listQuery) filter() (job.Filter, error) {
 }
 
 // link adds the Link to the next page (RFC 8288), if there is one: the same query at a later place.
-func (q listQuery) link(resp response, path string, page job.JobPage) response {
-	next := page.Next()
+func (q listQuery) link(resp response, path string, next string) response {
 	if next == "" {
 		return resp
 	}

@@ -55,6 +55,12 @@ func TestEveryProblemCode(t *testing.T) {
 		{name: "bad page of jobs", code: job.CodeInvalidPageRequest, provoke: func(w *world) answer {
 			return w.get(jobsPath + "?limit=101")
 		}},
+		{name: "bad page of attempts", code: job.CodeInvalidPageRequest, provoke: func(w *world) answer {
+			return w.get(w.pending() + "/attempts?cursor=x")
+		}},
+		{name: "absent attempts", code: job.CodeJobNotFound, provoke: func(w *world) answer {
+			return w.get(jobsPath + "/" + uuid.NewString() + "/attempts")
+		}},
 		{name: "bad page of a lineage", code: job.CodeInvalidPageRequest, provoke: func(w *world) answer {
 			return w.get(w.pending() + "/lineage?cursor=x")
 		}},

@@ -11,9 +11,11 @@ import (
 // statusRepresentation is a job as its owner sees it: all that a job.Job has a name on the wire for, with its times in full.
 type statusRepresentation struct {
 	*job.Job
-	CreatedAt      string `json:"createdAt"`
-	UpdatedAt      string `json:"updatedAt"`
-	JobCancelledAt string `json:"jobCancelledAt,omitempty"`
+	CreatedAt        string `json:"createdAt"`
+	UpdatedAt        string `json:"updatedAt"`
+	JobCancelledAt   string `json:"jobCancelledAt,omitempty"`
+	AttemptStartedAt string `json:"attemptStartedAt,omitempty"`
+	FailureCondition string `json:"failureCondition,omitempty"`
 }
 
 // acceptedRepresentation is what a client needs to follow a job that was just made.
@@ -27,6 +29,7 @@ type acceptedRepresentation struct {
 func newStatus(j *job.Job) statusRepresentation {
 	return statusRepresentation{
 		Job: j, CreatedAt: timestamp(j.CreatedAt), UpdatedAt: timestamp(j.UpdatedAt), JobCancelledAt: timestamp(j.CancelledAt),
+		AttemptStartedAt: timestamp(j.AttemptStartedAt), FailureCondition: j.FailureCondition(),
 	}
 }
 

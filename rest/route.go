@@ -29,6 +29,7 @@ func (h *handler) routes() map[string]resource {
 		jobPath:                   {http.MethodGet: h.getJob()},
 		jobPath + "/cancellation": {http.MethodPost: h.cancelJob()},
 		jobPath + "/replays":      {http.MethodPost: h.replayJob()},
+		jobPath + "/attempts":     {http.MethodGet: h.listAttempts()},
 		jobPath + "/lineage":      {http.MethodGet: h.getLineage()},
 		jobPath + "/provenance":   {http.MethodGet: h.getProvenance()},
 		"/openapi.yaml":           {http.MethodGet: getDocument("application/yaml", openapiYAML)},

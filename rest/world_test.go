@@ -166,7 +166,7 @@ func (w *world) running() string {
 func (w *world) failed() string {
 	w.Helper()
 	path := w.pending()
-	require.NoError(w, w.store.Fail(w.Context(), w.claim(), job.FailureTarget))
+	require.NoError(w, w.store.Fail(w.Context(), w.claim(), worker.Failure{Code: job.FailureTarget}))
 	return path
 }
 

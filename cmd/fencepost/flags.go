@@ -26,6 +26,7 @@ func registerDatabase(flags *pflag.FlagSet, d *server.Database) {
 		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: time.Minute}, "how long a request waits for a concurrent one")
 	flags.StringVar(&d.LoadSQLFile, "load-sql-file", "",
 		"statement that loads a job's records into your own tables, in place of processed_data")
+	flags.BoolVar(&d.ExplainNames, "explain-names", false, "tell owners the name of a constraint that their records violate")
 }
 
 // registerJobs adds the flags that say how this process runs jobs, and at least how many at once.
@@ -40,7 +41,9 @@ func registerJobs(flags *pflag.FlagSet, w *worker.Config, fewest int) {
 	command.DurationFlag(flags, &w.PollInterval, "poll-interval",
 		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: time.Hour}, "longest pause before the next look for jobs")
 	command.IntegerFlag(flags, &w.MaxAttempts, "max-attempts", command.Bounds[int]{Min: 1, Max: 100},
-		"executions before a job has failed")
+		"attempts that may end by a passing fault or a lost lease, before a job has failed")
+	command.DurationFlag(flags, &w.ExplainTimeout, "explain-timeout", command.Bounds[time.Duration]{Min: 0, Max: time.Minute},
+		"how long to search for the record at fault in a failed batch; 0 does not search")
 	command.DurationFlag(flags, &w.RetryBackoff, "retry-backoff",
 		command.Bounds[time.Duration]{Min: 10 * time.Millisecond, Max: 15 * time.Minute},
 		"delay before the second attempt; doubles with each further one")

@@ -29,7 +29,7 @@ Every setting can be given as a flag or as the environment variable that its hel
   fencepost users add ann --users-file users
   fencepost job submit orders.json    # and watch, cancel, replay, lineage: see "fencepost job --help"`,
 	}
-	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newMigrateCommand(), newRetentionCommand(), newUsersCommand(sh),
+	root.AddCommand(newServeCommand(sh), newWorkCommand(sh), newDoctorCommand(sh), newMigrateCommand(), newRetentionCommand(), newUsersCommand(sh),
 		cli.NewCommand(sh), newHealthCommand(), newManCommand(), newVersionCommand())
 	command.DescribeEnvironment(root)
 	return root

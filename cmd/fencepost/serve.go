@@ -24,7 +24,8 @@ Without --database-url it starts a private PostgreSQL from the programs on this 
 user "operator" whose password it prints once. With --database-url the schema must be up to date ("fencepost
 migrate up"), and --users-file names the users.
 
-On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for at most the drain timeout.`,
+On SIGINT or SIGTERM it stops accepting work and finishes what it has begun, for at most the drain timeout.
+On SIGHUP it reads the load file and the certificate again; the users file is read by itself when it changes.`,
 		Example: `  fencepost serve
   fencepost serve --database-url postgres://fencepost@db.example.com/fencepost --users-file users
   fencepost serve --replica-url postgres://fencepost@replica.example.com/fencepost

@@ -17,7 +17,7 @@ func TestServeRefusesADatabaseThatItCannotUse(t *testing.T) {
 	users := usersFile(t)
 	for url, want := range map[string]string{
 		pgtest.EmptyURL(t):     "fencepost migrate up",
-		unreachable:            "connect",
+		unreachable:            "the database cannot be reached",
 		"postgres://%":         "--database-url: ",
 		"postgres://host:port": "--database-url: ",
 	} {

@@ -21,7 +21,7 @@ func newWorkCommand(sh command.Shell) *cobra.Command {
 		Long: `Run jobs, without serving requests. Any number of processes may do so beside each other and beside "serve".
 
 On SIGINT or SIGTERM it claims no more jobs and finishes those that run, for at most the drain timeout. A job that
-does not finish is rolled back, and runs again elsewhere when its lease has expired.`,
+does not finish is rolled back, and runs again elsewhere when its lease has expired. On SIGHUP it reads the load file again.`,
 		Example: `  fencepost work --database-url postgres://fencepost@db.example.com/fencepost
   fencepost work --workers 16 --pool-size 32 --load-sql-file load.sql`,
 		Args: cobra.NoArgs,

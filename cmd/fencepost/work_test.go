@@ -26,7 +26,7 @@ func TestWorkRunsTheJobsOfAServerWithoutWorkers(t *testing.T) {
 func TestWorkRefusesADatabaseThatItCannotUse(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, refused(t, "work"), "--database-url or FENCEPOST_DATABASE_URL")
-	require.Contains(t, refused(t, "work", "--database-url", unreachable), "connect")
+	require.Contains(t, refused(t, "work", "--database-url", unreachable), "cannot be reached")
 	require.Contains(t, refused(t, "work", "--database-url", pgtest.EmptyURL(t)), "fencepost migrate up")
 	require.Contains(t, refused(t, "work", "--workers=0"), "must be from 1 to 256")
 }

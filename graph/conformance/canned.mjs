@@ -50,6 +50,7 @@ function toJob(row, all) {
     replaySource: () => find(row.replaySource),
     replayRoot: () => find(row.replayRoot),
     replays: ({ first, after }) => page(oldestFirst(all().filter((other) => other.source === row.id)), first ?? 20, after),
+    attempts: ({ first, after }) => page([], first ?? 20, after),
     lineage: () => lineageOf(job, row.lineage, all()),
     source: row.replaySource?.id,
     root: row.replayRoot?.id ?? row.id,

@@ -48,24 +48,49 @@ type ComplexityRoot struct {
 	}
 
 	Job struct {
-		AttemptCount     func(childComplexity int) int
-		CanCancel        func(childComplexity int) int
-		CanReplay        func(childComplexity int) int
-		CancelProblem    func(childComplexity int) int
-		CancellationCode func(childComplexity int) int
-		CancelledAt      func(childComplexity int) int
-		CreatedAt        func(childComplexity int) int
-		FailureCode      func(childComplexity int) int
-		ID               func(childComplexity int) int
-		Lineage          func(childComplexity int) int
-		RecordCount      func(childComplexity int) int
-		ReplayGeneration func(childComplexity int) int
-		ReplayProblem    func(childComplexity int) int
-		ReplayRoot       func(childComplexity int) int
-		ReplaySource     func(childComplexity int) int
-		Replays          func(childComplexity int, first *int32, after *string) int
-		Status           func(childComplexity int) int
-		UpdatedAt        func(childComplexity int) int
+		AttemptCount         func(childComplexity int) int
+		AttemptStartedAt     func(childComplexity int) int
+		Attempts             func(childComplexity int, first *int32, after *string) int
+		CanCancel            func(childComplexity int) int
+		CanReplay            func(childComplexity int) int
+		CancelProblem        func(childComplexity int) int
+		CancellationCode     func(childComplexity int) int
+		CancelledAt          func(childComplexity int) int
+		CreatedAt            func(childComplexity int) int
+		FailureCode          func(childComplexity int) int
+		FailureCondition     func(childComplexity int) int
+		FailureConstraint    func(childComplexity int) int
+		FailureRecordOrdinal func(childComplexity int) int
+		FailureSQLState      func(childComplexity int) int
+		ID                   func(childComplexity int) int
+		Lineage              func(childComplexity int) int
+		RecordCount          func(childComplexity int) int
+		ReplayGeneration     func(childComplexity int) int
+		ReplayProblem        func(childComplexity int) int
+		ReplayRoot           func(childComplexity int) int
+		ReplaySource         func(childComplexity int) int
+		Replays              func(childComplexity int, first *int32, after *string) int
+		Status               func(childComplexity int) int
+		UpdatedAt            func(childComplexity int) int
+	}
+
+	JobAttempt struct {
+		EndedAt   func(childComplexity int) int
+		Number    func(childComplexity int) int
+		Outcome   func(childComplexity int) int
+		SQLState  func(childComplexity int) int
+		StartedAt func(childComplexity int) int
+	}
+
+	JobAttemptConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	JobAttemptEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	JobConnection struct {
@@ -160,6 +185,7 @@ type JobResolver interface {
 	ReplaySource(ctx context.Context, obj *model.Job) (*model.Job, error)
 	ReplayRoot(ctx context.Context, obj *model.Job) (*model.Job, error)
 	Replays(ctx context.Context, obj *model.Job, first *int32, after *string) (*model.JobConnection, error)
+	Attempts(ctx context.Context, obj *model.Job, first *int32, after *string) (*model.JobAttemptConnection, error)
 	Lineage(ctx context.Context, obj *model.Job) (*model.Lineage, error)
 }
 type LineageResolver interface {
@@ -224,6 +250,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.AttemptCount(childComplexity), true
+	case "Job.attemptStartedAt":
+		if e.ComplexityRoot.Job.AttemptStartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.AttemptStartedAt(childComplexity), true
+	case "Job.attempts":
+		if e.ComplexityRoot.Job.Attempts == nil {
+			break
+		}
+
+		args, err := ec.field_Job_attempts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Attempts(childComplexity, args["first"].(*int32), args["after"].(*string)), true
 	case "Job.canCancel":
 		if e.ComplexityRoot.Job.CanCancel == nil {
 			break
@@ -266,6 +309,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.FailureCode(childComplexity), true
+	case "Job.failureCondition":
+		if e.ComplexityRoot.Job.FailureCondition == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureCondition(childComplexity), true
+	case "Job.failureConstraint":
+		if e.ComplexityRoot.Job.FailureConstraint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureConstraint(childComplexity), true
+	case "Job.failureRecordOrdinal":
+		if e.ComplexityRoot.Job.FailureRecordOrdinal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureRecordOrdinal(childComplexity), true
+	case "Job.failureSqlState":
+		if e.ComplexityRoot.Job.FailureSQLState == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FailureSQLState(childComplexity), true
 	case "Job.id":
 		if e.ComplexityRoot.Job.ID == nil {
 			break
@@ -331,6 +398,69 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.UpdatedAt(childComplexity), true
+
+	case "JobAttempt.endedAt":
+		if e.ComplexityRoot.JobAttempt.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttempt.EndedAt(childComplexity), true
+	case "JobAttempt.number":
+		if e.ComplexityRoot.JobAttempt.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttempt.Number(childComplexity), true
+	case "JobAttempt.outcome":
+		if e.ComplexityRoot.JobAttempt.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttempt.Outcome(childComplexity), true
+	case "JobAttempt.sqlState":
+		if e.ComplexityRoot.JobAttempt.SQLState == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttempt.SQLState(childComplexity), true
+	case "JobAttempt.startedAt":
+		if e.ComplexityRoot.JobAttempt.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttempt.StartedAt(childComplexity), true
+
+	case "JobAttemptConnection.edges":
+		if e.ComplexityRoot.JobAttemptConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttemptConnection.Edges(childComplexity), true
+	case "JobAttemptConnection.nodes":
+		if e.ComplexityRoot.JobAttemptConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttemptConnection.Nodes(childComplexity), true
+	case "JobAttemptConnection.pageInfo":
+		if e.ComplexityRoot.JobAttemptConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttemptConnection.PageInfo(childComplexity), true
+
+	case "JobAttemptEdge.cursor":
+		if e.ComplexityRoot.JobAttemptEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttemptEdge.Cursor(childComplexity), true
+	case "JobAttemptEdge.node":
+		if e.ComplexityRoot.JobAttemptEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobAttemptEdge.Node(childComplexity), true
 
 	case "JobConnection.edges":
 		if e.ComplexityRoot.JobConnection.Edges == nil {
@@ -901,6 +1031,21 @@ type Job implements Node {
   "Why the job failed, as one of a closed list of codes; null unless it is ` + "`" + `FAILED` + "`" + `."
   failureCode: String
 
+  """
+  PostgreSQL's code of the error that the job failed with (SQLSTATE, its documentation, appendix A): five characters. Null
+  when the job did not fail, or not by an error of the database.
+  """
+  failureSqlState: String
+
+  "The name that PostgreSQL has for ` + "`" + `failureSqlState` + "`" + `, such as ` + "`" + `unique_violation` + "`" + `."
+  failureCondition: String
+
+  "The first record at which the batch began to fail, counted from 1; null when that is not known."
+  failureRecordOrdinal: Int
+
+  "The name of the constraint that the records violate, where the operator lets names be told."
+  failureConstraint: String
+
   "Why the job was cancelled, as one of a closed list of codes; null unless it is ` + "`" + `CANCELLED` + "`" + `."
   cancellationCode: String
 
@@ -912,6 +1057,9 @@ type Job implements Node {
 
   "When the job was cancelled; null unless it is ` + "`" + `CANCELLED` + "`" + `."
   cancelledAt: DateTime
+
+  "When the latest attempt began, by the database's clock; null before the first."
+  attemptStartedAt: DateTime
 
   "How many replays lie between the first job of the family and this one: 0 on a job that was submitted."
   replayGeneration: Int!
@@ -930,6 +1078,15 @@ type Job implements Node {
     "The cursor of the last job already seen; left out for the first page."
     after: String
   ): JobConnection!
+
+  "The attempts that did not end the job, and the workers that came back too late, by number."
+  attempts(
+    "The greatest number of attempts on the page: 1 to 100."
+    first: Int = 20
+
+    "The cursor of the last attempt already seen; left out for the first page."
+    after: String
+  ): JobAttemptConnection!
 
   "The whole family of the job."
   lineage: Lineage!
@@ -983,6 +1140,61 @@ type JobEdge {
   node: Job!
 
   "The place of the job in the list, to be given to ` + "`" + `after` + "`" + `. It means nothing else."
+  cursor: String!
+}
+
+"An attempt that did not end its job, or a worker that came back too late. The last attempt is told by the job itself."
+type JobAttempt {
+  "The number of the attempt, counted from 1."
+  number: Int!
+
+  "How it ended."
+  outcome: JobAttemptOutcome!
+
+  "When it began, by the database's clock."
+  startedAt: DateTime!
+
+  "When it ended, or when its worker was turned away, by the database's clock."
+  endedAt: DateTime!
+
+  "PostgreSQL's code of the error that ended it (SQLSTATE); null when there was none."
+  sqlState: String
+}
+
+"How an attempt ended that did not end its job."
+enum JobAttemptOutcome {
+  "By a fault that may pass."
+  RETRIED
+
+  "By the end of its lease."
+  LEASE_LOST
+
+  "By a fault of the load or its target, which counts to no limit."
+  LOAD_CLOSED
+
+  "Turned away: its worker came back when the lease was gone, after a cancellation for one."
+  REFUSED_LATE
+}
+
+"A page of attempts."
+type JobAttemptConnection {
+  "The attempts of the page, each with its cursor."
+  edges: [JobAttemptEdge!]!
+
+  "The attempts of the page."
+  nodes: [JobAttempt!]!
+
+  "Where the page lies in the list."
+  pageInfo: PageInfo!
+}
+
+"An attempt on a page."
+# eslint-disable-next-line @graphql-eslint/relay-edge-types -- an attempt is a part of its job, and no object by itself
+type JobAttemptEdge {
+  "The attempt."
+  node: JobAttempt!
+
+  "The place of the attempt in the list, to be given to ` + "`" + `after` + "`" + `. It means nothing else."
   cursor: String!
 }
 
@@ -1345,6 +1557,14 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_recordCount(ctx, field)
 	case "failureCode":
 		return ec.fieldContext_Job_failureCode(ctx, field)
+	case "failureSqlState":
+		return ec.fieldContext_Job_failureSqlState(ctx, field)
+	case "failureCondition":
+		return ec.fieldContext_Job_failureCondition(ctx, field)
+	case "failureRecordOrdinal":
+		return ec.fieldContext_Job_failureRecordOrdinal(ctx, field)
+	case "failureConstraint":
+		return ec.fieldContext_Job_failureConstraint(ctx, field)
 	case "cancellationCode":
 		return ec.fieldContext_Job_cancellationCode(ctx, field)
 	case "createdAt":
@@ -1353,6 +1573,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_updatedAt(ctx, field)
 	case "cancelledAt":
 		return ec.fieldContext_Job_cancelledAt(ctx, field)
+	case "attemptStartedAt":
+		return ec.fieldContext_Job_attemptStartedAt(ctx, field)
 	case "replayGeneration":
 		return ec.fieldContext_Job_replayGeneration(ctx, field)
 	case "replaySource":
@@ -1361,6 +1583,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_replayRoot(ctx, field)
 	case "replays":
 		return ec.fieldContext_Job_replays(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Job_attempts(ctx, field)
 	case "lineage":
 		return ec.fieldContext_Job_lineage(ctx, field)
 	case "canCancel":
@@ -1373,6 +1597,44 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_replayProblem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
+}
+
+func (ec *executionContext) childFields_JobAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_JobAttempt_number(ctx, field)
+	case "outcome":
+		return ec.fieldContext_JobAttempt_outcome(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_JobAttempt_startedAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_JobAttempt_endedAt(ctx, field)
+	case "sqlState":
+		return ec.fieldContext_JobAttempt_sqlState(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_JobAttemptConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_JobAttemptConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_JobAttemptConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_JobAttemptConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobAttemptConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_JobAttemptEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_JobAttemptEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_JobAttemptEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobAttemptEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_JobConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1576,6 +1838,28 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 // endregion ************************** internal!.gotpl ***************************
 
 // region    ***************************** args.gotpl *****************************
+
+func (ec *executionContext) field_Job_attempts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int32, error) {
+			return ec.unmarshalOInt2ᚖint32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
 
 func (ec *executionContext) field_Job_replays_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
@@ -2035,6 +2319,98 @@ func (ec *executionContext) fieldContext_Job_failureCode(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
 }
 
+func (ec *executionContext) _Job_failureSqlState(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureSqlState(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureSQLState, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureSqlState(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
+func (ec *executionContext) _Job_failureCondition(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureCondition(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureCondition, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureCondition(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
+func (ec *executionContext) _Job_failureRecordOrdinal(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureRecordOrdinal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureRecordOrdinal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureRecordOrdinal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Job_failureConstraint(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_failureConstraint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureConstraint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_failureConstraint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "String")
+}
+
 func (ec *executionContext) _Job_cancellationCode(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2124,6 +2500,29 @@ func (ec *executionContext) _Job_cancelledAt(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Job_cancelledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Job", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Job_attemptStartedAt(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_attemptStartedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AttemptStartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Job_attemptStartedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Job", field, false, false, "DateTime")
 }
 
@@ -2258,6 +2657,50 @@ func (ec *executionContext) fieldContext_Job_replays(ctx context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Job_attempts(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Job().Attempts(ctx, obj, fc.Args["first"].(*int32), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JobAttemptConnection) graphql.Marshaler {
+			return ec.marshalNJobAttemptConnection2ᚖfencepostᚋgraphᚋmodelᚐJobAttemptConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Job_attempts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Job",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_JobAttemptConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Job_attempts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Job_lineage(ctx context.Context, field graphql.CollectedField, obj *model.Job) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2380,6 +2823,272 @@ func (ec *executionContext) _Job_replayProblem(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_Job_replayProblem(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Job", field, false, false, "ProblemCode")
+}
+
+func (ec *executionContext) _JobAttempt_number(ctx context.Context, field graphql.CollectedField, obj *model.JobAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttempt_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttempt_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttempt", field, false, false, "Int")
+}
+
+func (ec *executionContext) _JobAttempt_outcome(ctx context.Context, field graphql.CollectedField, obj *model.JobAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttempt_outcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Outcome, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.JobAttemptOutcome) graphql.Marshaler {
+			return ec.marshalNJobAttemptOutcome2fencepostᚋgraphᚋmodelᚐJobAttemptOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttempt_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttempt", field, false, false, "JobAttemptOutcome")
+}
+
+func (ec *executionContext) _JobAttempt_startedAt(ctx context.Context, field graphql.CollectedField, obj *model.JobAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttempt_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttempt_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttempt", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _JobAttempt_endedAt(ctx context.Context, field graphql.CollectedField, obj *model.JobAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttempt_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttempt_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttempt", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _JobAttempt_sqlState(ctx context.Context, field graphql.CollectedField, obj *model.JobAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttempt_sqlState(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SQLState, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttempt_sqlState(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttempt", field, false, false, "String")
+}
+
+func (ec *executionContext) _JobAttemptConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.JobAttemptConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttemptConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.JobAttemptEdge) graphql.Marshaler {
+			return ec.marshalNJobAttemptEdge2ᚕᚖfencepostᚋgraphᚋmodelᚐJobAttemptEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttemptConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "JobAttemptConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_JobAttemptEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _JobAttemptConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.JobAttemptConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttemptConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.JobAttempt) graphql.Marshaler {
+			return ec.marshalNJobAttempt2ᚕᚖfencepostᚋgraphᚋmodelᚐJobAttemptᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttemptConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "JobAttemptConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_JobAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _JobAttemptConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.JobAttemptConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttemptConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖfencepostᚋgraphᚋmodelᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttemptConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "JobAttemptConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _JobAttemptEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.JobAttemptEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttemptEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JobAttempt) graphql.Marshaler {
+			return ec.marshalNJobAttempt2ᚖfencepostᚋgraphᚋmodelᚐJobAttempt(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttemptEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "JobAttemptEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_JobAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _JobAttemptEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.JobAttemptEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobAttemptEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobAttemptEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobAttemptEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _JobConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.JobConnection) (ret graphql.Marshaler) {
@@ -5376,6 +6085,26 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "failureSqlState":
+			out.Values[i] = ec._Job_failureSqlState(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureCondition":
+			out.Values[i] = ec._Job_failureCondition(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureRecordOrdinal":
+			out.Values[i] = ec._Job_failureRecordOrdinal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failureConstraint":
+			out.Values[i] = ec._Job_failureConstraint(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "cancellationCode":
 			out.Values[i] = ec._Job_cancellationCode(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -5393,6 +6122,11 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 		case "cancelledAt":
 			out.Values[i] = ec._Job_cancelledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attemptStartedAt":
+			out.Values[i] = ec._Job_attemptStartedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -5419,6 +6153,12 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Job_replays(ctx, field, obj)
 				})
+		case "attempts":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Job_attempts(ctx, field, obj)
+				})
 		case "lineage":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -5444,6 +6184,140 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			out.Values[i] = ec._Job_replayProblem(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var jobAttemptImplementors = []string{"JobAttempt"}
+
+func (ec *executionContext) _JobAttempt(ctx context.Context, sel ast.SelectionSet, obj *model.JobAttempt) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, jobAttemptImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("JobAttempt")
+		case "number":
+			out.Values[i] = ec._JobAttempt_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "outcome":
+			out.Values[i] = ec._JobAttempt_outcome(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._JobAttempt_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._JobAttempt_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sqlState":
+			out.Values[i] = ec._JobAttempt_sqlState(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var jobAttemptConnectionImplementors = []string{"JobAttemptConnection"}
+
+func (ec *executionContext) _JobAttemptConnection(ctx context.Context, sel ast.SelectionSet, obj *model.JobAttemptConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, jobAttemptConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("JobAttemptConnection")
+		case "edges":
+			out.Values[i] = ec._JobAttemptConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._JobAttemptConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._JobAttemptConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var jobAttemptEdgeImplementors = []string{"JobAttemptEdge"}
+
+func (ec *executionContext) _JobAttemptEdge(ctx context.Context, sel ast.SelectionSet, obj *model.JobAttemptEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, jobAttemptEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("JobAttemptEdge")
+		case "node":
+			out.Values[i] = ec._JobAttemptEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._JobAttemptEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -6516,6 +7390,72 @@ func (ec *executionContext) marshalNJob2ᚖfencepostᚋgraphᚋmodelᚐJob(ctx c
 		return graphql.Null
 	}
 	return ec._Job(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNJobAttempt2ᚕᚖfencepostᚋgraphᚋmodelᚐJobAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.JobAttempt) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNJobAttempt2ᚖfencepostᚋgraphᚋmodelᚐJobAttempt(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNJobAttempt2ᚖfencepostᚋgraphᚋmodelᚐJobAttempt(ctx context.Context, sel ast.SelectionSet, v *model.JobAttempt) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "JobAttempt!")
+		return graphql.Null
+	}
+	return ec._JobAttempt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNJobAttemptConnection2ᚖfencepostᚋgraphᚋmodelᚐJobAttemptConnection(ctx context.Context, sel ast.SelectionSet, v *model.JobAttemptConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "JobAttemptConnection!")
+		return graphql.Null
+	}
+	return ec._JobAttemptConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNJobAttemptEdge2ᚕᚖfencepostᚋgraphᚋmodelᚐJobAttemptEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.JobAttemptEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNJobAttemptEdge2ᚖfencepostᚋgraphᚋmodelᚐJobAttemptEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNJobAttemptEdge2ᚖfencepostᚋgraphᚋmodelᚐJobAttemptEdge(ctx context.Context, sel ast.SelectionSet, v *model.JobAttemptEdge) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "JobAttemptEdge!")
+		return graphql.Null
+	}
+	return ec._JobAttemptEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNJobAttemptOutcome2fencepostᚋgraphᚋmodelᚐJobAttemptOutcome(ctx context.Context, v any) (model.JobAttemptOutcome, error) {
+	var res model.JobAttemptOutcome
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJobAttemptOutcome2fencepostᚋgraphᚋmodelᚐJobAttemptOutcome(ctx context.Context, sel ast.SelectionSet, v model.JobAttemptOutcome) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNJobConnection2ᚖfencepostᚋgraphᚋmodelᚐJobConnection(ctx context.Context, sel ast.SelectionSet, v *model.JobConnection) graphql.Marshaler {

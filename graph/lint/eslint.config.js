@@ -35,7 +35,7 @@ export default [
         'error',
         {
           exceptions: {
-            types: ['JobStatusCount', 'Lineage', 'PageInfo', 'Problem'],
+            types: ['JobAttempt', 'JobStatusCount', 'Lineage', 'PageInfo', 'Problem'],
             suffixes: ['Connection', 'Edge', 'Success'],
           },
         },

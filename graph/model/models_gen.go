@@ -62,6 +62,15 @@ type Job struct {
 	RecordCount int32 `json:"recordCount"`
 	// Why the job failed, as one of a closed list of codes; null unless it is `FAILED`.
 	FailureCode *string `json:"failureCode,omitempty"`
+	// PostgreSQL's code of the error that the job failed with (SQLSTATE, its documentation, appendix A): five characters. Null
+	// when the job did not fail, or not by an error of the database.
+	FailureSQLState *string `json:"failureSqlState,omitempty"`
+	// The name that PostgreSQL has for `failureSqlState`, such as `unique_violation`.
+	FailureCondition *string `json:"failureCondition,omitempty"`
+	// The first record at which the batch began to fail, counted from 1; null when that is not known.
+	FailureRecordOrdinal *int32 `json:"failureRecordOrdinal,omitempty"`
+	// The name of the constraint that the records violate, where the operator lets names be told.
+	FailureConstraint *string `json:"failureConstraint,omitempty"`
 	// Why the job was cancelled, as one of a closed list of codes; null unless it is `CANCELLED`.
 	CancellationCode *string `json:"cancellationCode,omitempty"`
 	// When the job was submitted or replayed.
@@ -70,6 +79,8 @@ type Job struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 	// When the job was cancelled; null unless it is `CANCELLED`.
 	CancelledAt *time.Time `json:"cancelledAt,omitempty"`
+	// When the latest attempt began, by the database's clock; null before the first.
+	AttemptStartedAt *time.Time `json:"attemptStartedAt,omitempty"`
 	// How many replays lie between the first job of the family and this one: 0 on a job that was submitted.
 	ReplayGeneration int32 `json:"replayGeneration"`
 	// Whether cancelling would work now.
@@ -85,6 +96,38 @@ type Job struct {
 }
 
 func (Job) IsNode() {}
+
+// An attempt that did not end its job, or a worker that came back too late. The last attempt is told by the job itself.
+type JobAttempt struct {
+	// The number of the attempt, counted from 1.
+	Number int32 `json:"number"`
+	// How it ended.
+	Outcome JobAttemptOutcome `json:"outcome"`
+	// When it began, by the database's clock.
+	StartedAt time.Time `json:"startedAt"`
+	// When it ended, or when its worker was turned away, by the database's clock.
+	EndedAt time.Time `json:"endedAt"`
+	// PostgreSQL's code of the error that ended it (SQLSTATE); null when there was none.
+	SQLState *string `json:"sqlState,omitempty"`
+}
+
+// A page of attempts.
+type JobAttemptConnection struct {
+	// The attempts of the page, each with its cursor.
+	Edges []*JobAttemptEdge `json:"edges"`
+	// The attempts of the page.
+	Nodes []*JobAttempt `json:"nodes"`
+	// Where the page lies in the list.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// An attempt on a page.
+type JobAttemptEdge struct {
+	// The attempt.
+	Node *JobAttempt `json:"node"`
+	// The place of the attempt in the list, to be given to `after`. It means nothing else.
+	Cursor string `json:"cursor"`
+}
 
 // A page of jobs.
 type JobConnection struct {
@@ -327,6 +370,70 @@ func (e *ErrorCode) UnmarshalJSON(b []byte) error {
 }
 
 func (e ErrorCode) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How an attempt ended that did not end its job.
+type JobAttemptOutcome string
+
+const (
+	// By a fault that may pass.
+	JobAttemptOutcomeRetried JobAttemptOutcome = "RETRIED"
+	// By the end of its lease.
+	JobAttemptOutcomeLeaseLost JobAttemptOutcome = "LEASE_LOST"
+	// By a fault of the load or its target, which counts to no limit.
+	JobAttemptOutcomeLoadClosed JobAttemptOutcome = "LOAD_CLOSED"
+	// Turned away: its worker came back when the lease was gone, after a cancellation for one.
+	JobAttemptOutcomeRefusedLate JobAttemptOutcome = "REFUSED_LATE"
+)
+
+var AllJobAttemptOutcome = []JobAttemptOutcome{
+	JobAttemptOutcomeRetried,
+	JobAttemptOutcomeLeaseLost,
+	JobAttemptOutcomeLoadClosed,
+	JobAttemptOutcomeRefusedLate,
+}
+
+func (e JobAttemptOutcome) IsValid() bool {
+	switch e {
+	case JobAttemptOutcomeRetried, JobAttemptOutcomeLeaseLost, JobAttemptOutcomeLoadClosed, JobAttemptOutcomeRefusedLate:
+		return true
+	}
+	return false
+}
+
+func (e JobAttemptOutcome) String() string {
+	return string(e)
+}
+
+func (e *JobAttemptOutcome) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = JobAttemptOutcome(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid JobAttemptOutcome", str)
+	}
+	return nil
+}
+
+func (e JobAttemptOutcome) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *JobAttemptOutcome) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e JobAttemptOutcome) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -61,7 +61,7 @@ Exit codes:
 	command.DurationFlag(flags, &j.timeout, "timeout", command.Bounds[time.Duration]{Min: time.Second, Max: 24 * time.Hour},
 		"how long a call may take with all its attempts")
 	flags.BoolVar(&j.allowPlaintext, "allow-plaintext", false, "send the password without TLS to another machine")
-	cmd.AddCommand(j.submitCommand(), j.listCommand(), j.getCommand(), j.cancelCommand(), j.replayCommand(),
+	cmd.AddCommand(j.submitCommand(), j.listCommand(), j.getCommand(), j.showCommand(), j.cancelCommand(), j.replayCommand(),
 		j.lineageCommand(), j.watchCommand())
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,60 @@ func TestJobIsSubmittedWatchedAndShown(t *testing.T) {
 	require.Equal(t, jobtype.StatusSucceeded, parseJob(t, p.prints(t, "get", id, "--output", "json")).Status)
 	table := p.prints(t, "get", id)
 	require.Regexp(t, `^JOB +STATUS +ATTEMPTS +RECORDS +GENERATION +CREATED +REASON\n`+id+` +SUCCEEDED +1 +2 +0 +20`, table)
+}
+
+func TestFailedJobTellsWhyInNoWordsOfItsData(t *testing.T) {
+	t.Parallel()
+	file := servertest.File(t, "load.sql", `SELECT 1 / (2 - jsonb_array_length(@records::jsonb))`, 0o600)
+	p := serve(t, pgtest.URL(t), servertest.Loading(file))
+	id := p.id(t, "submit", ordersFile(t))
+	require.Equal(t, exitFailed, p.job(t, "watch", id).code)
+	require.Regexp(t, ` etl_target_failure 22012 division_by_zero record 2\n$`, p.prints(t, "get", id))
+	job := parseJob(t, p.prints(t, "get", id, "--output", "json"))
+	require.Equal(t, "22012", job.FailureSQLState)
+	require.Equal(t, "division_by_zero", job.FailureCondition)
+	require.Equal(t, 2, job.FailureRecordOrdinal)
+	require.Empty(t, job.FailureConstraint)
+	require.False(t, job.AttemptStartedAt.IsZero())
+}
+
+func TestTimelineHasEachAttemptAndTheLastOne(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	admin := pgtest.SuperuserPool(t, url)
+	_, err := admin.Exec(t.Context(), `CREATE SEQUENCE calls; GRANT USAGE ON calls TO PUBLIC;
+		CREATE FUNCTION deadlock_once() RETURNS void LANGUAGE plpgsql AS $$
+		BEGIN IF nextval('calls') = 1 THEN RAISE EXCEPTION USING ERRCODE = '40P01'; END IF; END $$`)
+	require.NoError(t, err)
+	file := servertest.File(t, "load.sql", `SELECT deadlock_once() FROM jsonb_array_elements(@records::jsonb)`, 0o600)
+	p := serve(t, url, servertest.Loading(file), func(c *server.Config) { c.Worker.RetryBackoff = time.Millisecond })
+	id := p.id(t, "submit", ordersFile(t))
+	p.prints(t, "watch", id)
+	require.Regexp(t, `(?s)^JOB .*\n`+id+` +SUCCEEDED +2 .*\n\nATTEMPT +OUTCOME +STARTED +ENDED +SQLSTATE\n`+
+		`1 +retried +20\S+ +20\S+ +40P01\n2 +SUCCEEDED +20\S+ +20\S+ +-\n$`, p.prints(t, "show", id))
+	told := parse[shown](t, p.prints(t, "show", id, "--output", "json"))
+	require.Equal(t, 2, told.AttemptCount)
+	require.Equal(t, "retried", told.Attempts[0].Outcome)
+	require.NotZero(t, p.job(t, "show", uuid.NewString()).code)
+
+	idle := serve(t, url, servertest.WithoutWorkers)
+	waiting := idle.id(t, "submit", ordersFile(t))
+	require.Regexp(t, `SQLSTATE\n$`, idle.prints(t, "show", waiting))
+}
+
+func TestTimelineOfARunningJobIsOpenAndOfOneThatRetriesIsWhole(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	g := pgtest.NewGate(t, url)
+	p := serve(t, url, servertest.Loading(g.LoadFile))
+	id := p.id(t, "submit", ordersFile(t))
+	g.RequireWaiting(t)
+	require.Regexp(t, `\n1 +RUNNING +20\S+ +- +-\n$`, p.prints(t, "show", id))
+	_, err := pgtest.SuperuserPool(t, url).Exec(t.Context(), `INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+		SELECT principal_scope_hash, job_record_id, attempt_count, 'lease_lost', attempt_started_at FROM etl_job_records`)
+	require.NoError(t, err)
+	require.NotContains(t, p.prints(t, "show", id), "\n1  RUNNING")
+	g.Open(t)
 }
 
 func TestGeneratedKeyIsPrintedSoThatARetryCanUseIt(t *testing.T) {

@@ -80,8 +80,20 @@ func (j *jobCommand) showJobs(value any, jobs ...client.Job) error {
 	return j.show(value, t)
 }
 
-// reason is why a job ended without success, in one word.
-func reason(job client.Job) string { return cmp.Or(job.FailureCode, job.CancellationCode) }
+// reason is why a job ended without success: a word, and for an error of the database its SQLSTATE with the first record at fault.
+func reason(job client.Job) string {
+	text := cmp.Or(job.FailureCode, job.CancellationCode)
+	if job.FailureSQLState != "" {
+		text += " " + job.FailureSQLState
+	}
+	if job.FailureCondition != "" {
+		text += " " + job.FailureCondition
+	}
+	if job.FailureRecordOrdinal > 0 {
+		text += fmt.Sprintf(" record %d", job.FailureRecordOrdinal)
+	}
+	return text
+}
 
 // showAccepted prints a job that was just made.
 func (j *jobCommand) showAccepted(accepted client.Accepted) error {

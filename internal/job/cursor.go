@@ -3,7 +3,10 @@ package job
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -47,6 +50,8 @@ func jobsScope(f Filter) cursorScope {
 
 func replaysScope(source uuid.UUID) cursorScope { return newCursorScope("replays " + source.String()) }
 
+func attemptsScope(id uuid.UUID) cursorScope { return newCursorScope("attempts " + id.String()) }
+
 func lineageScope(id uuid.UUID) cursorScope { return newCursorScope("lineage " + id.String()) }
 
 func (s cursorScope) encode(p Position) string {
@@ -70,4 +75,27 @@ func (s cursorScope) decode(cursor string) (Position, error) {
 		return Position{}, Refuse(CodeInvalidPageRequest)
 	}
 	return position, nil
+}
+
+// encodeAttempt is the cursor of an attempt: its outcome and its number, behind the tag.
+func (s cursorScope) encodeAttempt(a Attempt) string {
+	raw := append(s[:], byte(slices.Index(AttemptOutcomes, a.Outcome)))                        //nolint:gosec // one of a few
+	return cursorEncoding.EncodeToString(binary.BigEndian.AppendUint32(raw, uint32(a.Number))) //nolint:gosec // from 1 on
+}
+
+// decodeAttempt is to encodeAttempt as decode is to encode.
+func (s cursorScope) decodeAttempt(cursor string) (Attempt, error) {
+	if cursor == "" {
+		return Attempt{}, nil
+	}
+	raw, err := cursorEncoding.DecodeString(cursor)
+	if err != nil || len(raw) != cursorTagSize+5 || int(raw[cursorTagSize]) >= len(AttemptOutcomes) {
+		return Attempt{}, Refuse(CodeInvalidPageRequest)
+	}
+	number := int(binary.BigEndian.Uint32(raw[cursorTagSize+1:]))
+	a := Attempt{Number: number, Outcome: AttemptOutcomes[raw[cursorTagSize]]}
+	if s.encodeAttempt(a) != cursor || number > math.MaxInt32 {
+		return Attempt{}, Refuse(CodeInvalidPageRequest)
+	}
+	return a, nil
 }

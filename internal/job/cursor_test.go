@@ -74,6 +74,29 @@ func TestACursorIsBoundToItsListAndFilters(t *testing.T) {
 	}
 }
 
+func TestACursorOfAnAttemptLeadsBackToItAndToNoOtherList(t *testing.T) {
+	t.Parallel()
+	id := newID()
+	scope := attemptsScope(id)
+	for _, outcome := range AttemptOutcomes {
+		a := Attempt{Number: 300, Outcome: outcome}
+		decoded, err := scope.decodeAttempt(scope.encodeAttempt(a))
+		require.NoError(t, err)
+		require.Equal(t, a, decoded)
+	}
+	none, err := scope.decodeAttempt("")
+	require.NoError(t, err)
+	require.Zero(t, none)
+	good := Attempt{Number: 1, Outcome: AttemptRetried}
+	for _, wrong := range []string{
+		"!", "AAAA", lineageScope(id).encode(Position{}), attemptsScope(newID()).encodeAttempt(good), scope.encodeAttempt(Attempt{Number: 1, Outcome: "other"}),
+		scope.encodeAttempt(Attempt{Number: 1 << 31, Outcome: AttemptRetried}), scope.encodeAttempt(good)[:17] + "B",
+	} {
+		_, err := scope.decodeAttempt(wrong)
+		require.Equal(t, Refuse(CodeInvalidPageRequest), err, wrong)
+	}
+}
+
 func TestTheSameInstantIsTheSameFilter(t *testing.T) {
 	t.Parallel()
 	utc := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

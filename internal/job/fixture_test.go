@@ -109,7 +109,7 @@ func (f *fixture) in(s job.Status) job.Job {
 	case job.StatusSucceeded:
 		require.NoError(f.t, f.store.Execute(f.t.Context(), f.claim()))
 	case job.StatusFailed:
-		require.NoError(f.t, f.store.Fail(f.t.Context(), f.claim(), job.FailureTarget))
+		require.NoError(f.t, f.store.Fail(f.t.Context(), f.claim(), worker.Failure{Code: job.FailureTarget}))
 	case job.StatusCancelled:
 		f.cancel(j)
 	}

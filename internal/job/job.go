@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"fencepost/jobtype"
 )
 
 // MaxGeneration is the highest generation that a replay may have (replay seed, "immutable lineage").
@@ -22,6 +24,13 @@ type Job struct {
 	RecordCount int `json:"recordCount"`
 	// FailureCode is set exactly when Status is FAILED.
 	FailureCode FailureCode `json:"failureCode,omitempty"`
+	// FailureSQLState is PostgreSQL's code of the error that the job failed with (its documentation, appendix A), or "" when it did not
+	// fail, or not by an error of the database.
+	FailureSQLState string `json:"failureSqlState,omitempty"`
+	// FailureRecordOrdinal is the first record at which the batch began to fail, from 1 on, or 0 when that is not known.
+	FailureRecordOrdinal int `json:"failureRecordOrdinal,omitempty"`
+	// FailureConstraint is the name of the violated constraint, where the operator lets names be told; else "".
+	FailureConstraint string `json:"failureConstraint,omitempty"`
 	// CancellationCode is set exactly when Status is CANCELLED.
 	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is set exactly when Status is CANCELLED, and zero otherwise.
@@ -30,6 +39,8 @@ type Job struct {
 	*Derivation
 	// CreatedAt is the database's time of the submission or replay, in UTC with microseconds.
 	CreatedAt time.Time `json:"createdAt"`
+	// AttemptStartedAt is the database's time of the latest claim, in UTC with microseconds, or zero before the first.
+	AttemptStartedAt time.Time `json:"attemptStartedAt,omitzero"`
 	// UpdatedAt is the database's time of the latest change of status, in UTC with microseconds.
 	UpdatedAt time.Time `json:"updatedAt"`
 }
@@ -59,6 +70,9 @@ func (j Job) Generation() int {
 	}
 	return j.Derivation.Generation
 }
+
+// FailureCondition is the name that PostgreSQL has for FailureSQLState, or "".
+func (j Job) FailureCondition() string { return jobtype.ConditionOf(j.FailureSQLState) }
 
 // CancelProblem is the refusal that a cancellation under a new key would meet now, or "" when it would win.
 func (j Job) CancelProblem() Code {

@@ -126,6 +126,14 @@ func TestReplaysAreListedOldestFirstForEachSource(t *testing.T) {
 	assert.Empty(t, none)
 }
 
+func TestAttemptsOfNoJobsAreNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	none, err := f.Attempts(t.Context(), f.owner, nil, job.PageRequest{})
+	require.NoError(t, err)
+	assert.Empty(t, none)
+}
+
 func TestALineageIsTheSameFromEachOfItsJobs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -197,6 +205,7 @@ func TestEveryCallSaysThatTheDatabaseIsUnavailable(t *testing.T) {
 		"jobs":         func() error { _, err := f.Jobs(ctx, f.owner, []uuid.UUID{id}); return err },
 		"list":         func() error { _, err := f.List(ctx, f.owner, job.Filter{}, page); return err },
 		"count":        func() error { _, err := f.CountByStatus(ctx, f.owner, job.Filter{}); return err },
+		"attempts":     func() error { _, err := f.Attempts(ctx, f.owner, []uuid.UUID{id}, page); return err },
 		"replays":      func() error { _, err := f.Replays(ctx, f.owner, []uuid.UUID{id}, page); return err },
 		"lineage":      func() error { _, err := f.Lineage(ctx, f.owner, id.String()); return err },
 		"lineages":     func() error { _, err := f.Lineages(ctx, f.owner, []uuid.UUID{id}); return err },

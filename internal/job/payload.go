@@ -1,10 +1,13 @@
 package job
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits bound a batch before it is looked at.
@@ -47,3 +50,34 @@ func validRecordID(id string) bool {
 }
 
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// A Batch is an accepted payload taken apart by its records.
+type Batch struct {
+	text []byte
+	ends []int // where each record ends
+}
+
+// SplitBatch takes an accepted payload apart.
+func SplitBatch(payload []byte) Batch {
+	b := Batch{text: payload}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(payload), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	_, err := dec.ReadToken()
+	for err == nil && dec.PeekKind() != jsontext.KindEndArray {
+		if err = dec.SkipValue(); err == nil {
+			b.ends = append(b.ends, int(dec.InputOffset()))
+		}
+	}
+	return b
+}
+
+// Len is the number of records.
+func (b Batch) Len() int { return len(b.ends) }
+
+// First is a batch of the first records alone, byte for byte as they were sent.
+func (b Batch) First(records int) []byte {
+	if records == 0 {
+		return []byte("[]")
+	}
+	end := b.ends[records-1]
+	return append(b.text[:end:end], ']')
+}

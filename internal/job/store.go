@@ -83,6 +83,12 @@ type Filter struct {
 	CreatedAfter, CreatedBefore *time.Time
 }
 
+// AttemptsAfter is the part of each job's attempts to return: at most Limit, after the one of a number and an outcome.
+type AttemptsAfter struct {
+	Limit, Number int
+	Outcome       AttemptOutcome
+}
+
 // Store keeps the jobs. Each write is one conditional statement that the database decides; a read that follows a write
 // which matched nothing only tells why, and never decides. All methods may return [ErrUnavailable].
 type Store interface {
@@ -102,6 +108,9 @@ type Store interface {
 
 	// Jobs returns those of the ids that the owner has, by id.
 	Jobs(ctx context.Context, owner Owner, ids []uuid.UUID) (map[uuid.UUID]Job, error)
+
+	// Attempts returns, for each of the ids that the owner has, attempts that did not end the job, by number and then by outcome.
+	Attempts(ctx context.Context, owner Owner, ids []uuid.UUID, p AttemptsAfter) (map[uuid.UUID][]Attempt, error)
 
 	// List returns the owner's jobs that pass the filter, newest first.
 	List(ctx context.Context, owner Owner, f Filter, p Page) ([]Job, error)

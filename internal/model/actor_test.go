@@ -224,7 +224,7 @@ func (a *actor) claim(ctx context.Context) error {
 		claimed, err := a.queue.Claim(ctx, worker.ClaimRequest{
 			WorkerID: uuid.New(), Limit: 1, Duration: time.Hour, MaxAttempts: maxAttempts,
 		})
-		e.Answer.Exhausted = claimed.Exhausted
+		e.Answer.Exhausted = len(claimed.Exhausted)
 		for _, l := range claimed.Leases {
 			e.Job, e.Lease, e.Answer.Attempt = l.JobID, l.ClaimID, l.Attempt
 			a.leases = append(a.leases, l)
@@ -264,9 +264,9 @@ func (a *actor) giveVerdict(ctx context.Context, do model.Action, l worker.Lease
 	case model.Execute:
 		return a.execute(ctx, l)
 	case model.Retry:
-		return a.queue.Retry(ctx, l, 0)
+		return a.queue.Retry(ctx, l, worker.Return{Outcome: job.AttemptRetried})
 	default:
-		return a.queue.Fail(ctx, l, job.FailureTarget)
+		return a.queue.Fail(ctx, l, worker.Failure{Code: job.FailureTarget})
 	}
 }
 
@@ -275,7 +275,7 @@ func (a *actor) giveVerdict(ctx context.Context, do model.Action, l worker.Lease
 func (a *actor) execute(ctx context.Context, l worker.Lease) error {
 	err := a.queue.Execute(ctx, l)
 	if failure, failed := errors.AsType[*worker.LoadError](err); failed {
-		return a.queue.Fail(ctx, l, failure.Code)
+		return a.queue.Fail(ctx, l, failure.Failure)
 	}
 	return err
 }

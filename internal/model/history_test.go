@@ -110,8 +110,8 @@ func (s *stage) play(ctx context.Context, p plan) (model.History, error) {
 	}
 	last, lastErr := s.lookAtEveryJob(ctx, owner)
 	h.Events = append(h.Events, last...)
-	_, clearErr := s.admin.Exec(ctx, `WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records)
-		DELETE FROM etl_job_records`)
+	_, clearErr := s.admin.Exec(ctx, `WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records),
+		attempts AS (DELETE FROM etl_job_attempts) DELETE FROM etl_job_records`)
 	return h, errors.Join(err, lastErr, clearErr)
 }
 

@@ -30,7 +30,7 @@ func TestJobThatWaitsForItsRetryIsNotDue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Submit()
-	require.NoError(t, w.Store.Retry(t.Context(), w.Claim(), time.Hour))
+	require.NoError(t, w.Store.Retry(t.Context(), w.Claim(), worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
 	require.Equal(t, worker.Backlog{Pending: 1}, w.backlog())
 }
 

@@ -102,8 +102,8 @@ func TestCancellingRunningJobInvalidatesItsLease(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, accepted.Job.AttemptCount)
 	require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
-	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
-	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 	require.Equal(t, accepted.Job, w.Get(j.ID))
 	w.RequireNoEffects(j.ID)
 }
@@ -146,8 +146,8 @@ func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 	require.NoError(t, err)
 	for _, lease := range []worker.Lease{expired, superseding} {
 		require.ErrorIs(t, w.Store.Execute(t.Context(), lease), worker.ErrStale)
-		require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
-		require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
+		require.ErrorIs(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 	}
 	require.Equal(t, accepted.Job, w.Get(j.ID))
 	w.RequireNoEffects(j.ID)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -28,7 +29,7 @@ func (s *Store) Claim(ctx context.Context, r worker.ClaimRequest) (worker.Claime
 	var claimed worker.Claimed
 	for _, l := range leases {
 		if l.ClaimID == uuid.Nil {
-			claimed.Exhausted++
+			claimed.Exhausted = append(claimed.Exhausted, l)
 			s.notices.PublishLease(l, job.StatusFailed)
 			continue
 		}
@@ -47,8 +48,12 @@ func scanClaim(row pgx.CollectableRow) (worker.Lease, error) {
 		l             worker.Lease
 		owner, digest []byte
 		claim         *uuid.UUID
+		startedAt     *time.Time
 	)
-	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Waited, &digest, &l.Payload, &l.TraceParent)
+	err := row.Scan(&owner, &l.JobID, &l.RootID, &claim, &l.Attempt, &l.Faults, &startedAt, &l.Waited, &digest, &l.Payload, &l.TraceParent)
+	if startedAt != nil {
+		l.StartedAt = *startedAt
+	}
 	copy(l.Owner[:], owner)
 	copy(l.Digest[:], digest)
 	if claim != nil {

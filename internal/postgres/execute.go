@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/batch"
@@ -29,25 +27,14 @@ var (
 	rollbackSQL      = statements.Named("rollback")
 )
 
-// What "succeed" breaks when its fence has no row, and when the ledger has the job already.
-const (
-	codeNotNullViolation = "23502"
-
-	ledgerTable = "etl_idempotency_records"
-	ledgerKey   = "etl_idempotency_records_primary_key"
-)
-
-// errIntegrity means that the payload no longer has its digest, or that the job's effects are already in the ledger.
-var errIntegrity = errors.New("payload or ledger does not match the job")
-
 // Execute implements worker.Queue. The built-in load shares its statement with those that come at the same time, unless its payload is
 // long. One that did not win there, for whatever reason, goes alone.
 func (s *Store) Execute(ctx context.Context, l worker.Lease) error {
 	payload, err := s.leasedPayload(ctx, l)
 	if err != nil {
-		return loadError(err)
+		return s.loadError(err)
 	}
-	if s.config.Load.builtin && l.Payload != nil {
+	if s.load.Load().builtin && l.Payload != nil {
 		if won, _ := s.executions.Do(ctx, l); len(won) > 0 {
 			return nil
 		}
@@ -89,10 +76,16 @@ func leaseArgs(l worker.Lease) statements.Args {
 }
 
 // executeAlone carries out one execution. Load, fence and ledger row are one transaction and one round trip, in which nothing locks
-// the job's row before the fence does.
+// the job's row before the fence does. What was never executed is sent again.
 func (s *Store) executeAlone(ctx context.Context, l worker.Lease, payload []byte) error {
-	if err := s.transact(ctx, s.execution(ctx, l, payload)); err != nil {
-		return loadError(err)
+	var err error
+	for range db.MaxTries {
+		if err = s.transact(ctx, s.execution(ctx, l, payload)...); !neverExecuted(err) {
+			break
+		}
+	}
+	if err != nil {
+		return s.loadError(err)
 	}
 	s.notices.PublishLease(l, job.StatusSucceeded)
 	return nil
@@ -116,37 +109,29 @@ func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, erro
 // execution is the whole transaction. Its COMMIT is sent without having seen that the statements before it succeeded: after
 // one that failed, PostgreSQL passes over the rest. BEGIN is there for loads that would otherwise commit by themselves.
 func (s *Store) execution(ctx context.Context, l worker.Lease, payload []byte) []db.Query {
+	return append(s.loading(ctx, l, payload), s.lockTimeout(), db.Exec(succeedSQL, leaseArgs(l)), db.Exec(commitSQL, nil))
+}
+
+// loading begins a transaction with the load in it.
+func (s *Store) loading(ctx context.Context, l worker.Lease, payload []byte) []db.Query {
 	steps := []db.Query{db.Exec(beginSQL, nil)}
 	if deadline, bounded := ctx.Deadline(); bounded {
 		steps = append(steps, db.SetDuration("statement_timeout", max(time.Until(deadline), time.Millisecond)))
 	}
-	return append(steps, s.config.Load.query(l, payload), s.lockTimeout(), db.Exec(succeedSQL, leaseArgs(l)), db.Exec(commitSQL, nil))
+	return append(steps, s.load.Load().query(l, payload))
 }
 
-// transact sends steps that are a transaction, and ends that when they did not.
-func (s *Store) transact(ctx context.Context, steps []db.Query) error {
-	return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+// transact sends steps that are a transaction, and ends that when they did not. A connection on which a statement could not even be
+// executed is given up.
+func (s *Store) transact(ctx context.Context, steps ...db.Query) error {
+	return s.config.Loads.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		err := db.Send(ctx, conn, steps...)
 		if conn.Conn().PgConn().TxStatus() == 'E' {
 			err = errors.Join(err, db.Send(ctx, conn, db.Exec(rollbackSQL, nil)))
 		}
+		if neverExecuted(err) {
+			err = errors.Join(err, conn.Conn().Close(ctx))
+		}
 		return err
 	})
-}
-
-// loadError names why an execution did not commit, as one of the closed failure codes.
-func loadError(err error) error {
-	pgErr, fromServer := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows), fromServer && pgErr.Code == codeNotNullViolation && pgErr.TableName == ledgerTable:
-		return worker.ErrStale
-	case errors.Is(err, errIntegrity), fromServer && pgErr.ConstraintName == ledgerKey:
-		return worker.NewLoadError(job.FailureIntegrity, false, err)
-	case fromServer && !db.Transient(pgErr.Code):
-		return worker.NewLoadError(job.FailureTarget, false, err)
-	case fromServer, db.ConnectionLost(err), errors.Is(err, context.Canceled):
-		return worker.NewLoadError(job.FailureTargetUnavailable, true, err)
-	default:
-		return worker.NewLoadError(job.FailureInternal, false, fmt.Errorf("execute: %w", err))
-	}
 }

@@ -14,7 +14,7 @@ import (
 const ManyReads = manyReads
 
 // LoadError is what an execution makes of an error.
-var LoadError = loadError
+func LoadError(err error) error { return (&Store{}).loadError(err) }
 
 // ScanClaim reads a lease from a row of "claim".
 var ScanClaim = scanClaim

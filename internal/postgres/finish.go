@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,16 +14,34 @@ import (
 	"fencepost/internal/worker"
 )
 
-var retrySQL, failSQL = statements.Named("retry"), statements.Named("fail")
+var retrySQL, failSQL, refuseLateSQL = statements.Named("retry"), statements.Named("fail"), statements.Named("refuse late")
 
 // Retry implements worker.Queue.
-func (s *Store) Retry(ctx context.Context, l worker.Lease, delay time.Duration) error {
-	return s.finish(ctx, l, job.StatusPending, retrySQL, statements.Args{"delay": delay})
+func (s *Store) Retry(ctx context.Context, l worker.Lease, r worker.Return) error {
+	faults := 0
+	if r.Outcome == job.AttemptRetried {
+		faults = 1
+	}
+	return s.finish(ctx, l, job.StatusPending, retrySQL, statements.Args{
+		"delay": r.Delay, "faults": faults, "outcome": r.Outcome, "sql_state": r.SQLState,
+	})
 }
 
-// Fail implements worker.Queue.
-func (s *Store) Fail(ctx context.Context, l worker.Lease, code job.FailureCode) error {
-	return s.finish(ctx, l, job.StatusFailed, failSQL, statements.Args{"failure_code": code})
+// Fail implements worker.Queue. The name of a constraint is the operator's, and stays here unless that allows otherwise.
+func (s *Store) Fail(ctx context.Context, l worker.Lease, f worker.Failure) error {
+	if !s.config.ExplainNames {
+		f.Constraint = ""
+	}
+	return s.finish(ctx, l, job.StatusFailed, failSQL, statements.Args{
+		"failure_code": f.Code, "sql_state": f.SQLState, "record_ordinal": f.RecordOrdinal, "constraint_name": f.Constraint,
+	})
+}
+
+// RefusedLate implements worker.Queue.
+func (s *Store) RefusedLate(ctx context.Context, l worker.Lease) error {
+	args := leaseArgs(l)
+	args["attempt"], args["started_at"] = l.Attempt, l.StartedAt
+	return s.db.Query(ctx, "refuse late", db.Exec(refuseLateSQL, args))
 }
 
 // finish moves a job under its exact live lease. Zero rows mean that the lease is gone.

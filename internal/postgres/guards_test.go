@@ -22,8 +22,12 @@ import (
 func (w *world) verdicts() map[string]func(context.Context, worker.Lease) error {
 	return map[string]func(context.Context, worker.Lease) error{
 		"execute": w.Store.Execute,
-		"retry":   func(ctx context.Context, l worker.Lease) error { return w.Store.Retry(ctx, l, 0) },
-		"fail":    func(ctx context.Context, l worker.Lease) error { return w.Store.Fail(ctx, l, job.FailureTarget) },
+		"retry": func(ctx context.Context, l worker.Lease) error {
+			return w.Store.Retry(ctx, l, worker.Return{Outcome: job.AttemptRetried})
+		},
+		"fail": func(ctx context.Context, l worker.Lease) error {
+			return w.Store.Fail(ctx, l, worker.Failure{Code: job.FailureTarget})
+		},
 	}
 }
 
@@ -190,8 +194,8 @@ func TestEveryWriteIsScopedToItsOwnerEvenAmongTwins(t *testing.T) {
 		before := twinRows()
 
 		require.NoError(w, w.Store.Execute(w.Context(), executed))
-		require.NoError(w, w.Store.Retry(w.Context(), retried, time.Hour))
-		require.NoError(w, w.Store.Fail(w.Context(), failed, job.FailureTarget))
+		require.NoError(w, w.Store.Retry(w.Context(), retried, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
+		require.NoError(w, w.Store.Fail(w.Context(), failed, worker.Failure{Code: job.FailureTarget}))
 		_, err := w.Cancel(cancelled, "k")
 		require.NoError(w, err)
 		require.Equal(w, claimed.ID, w.Claim().JobID)

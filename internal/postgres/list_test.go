@@ -14,6 +14,7 @@ import (
 	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/statements"
 	"fencepost/internal/postgres/storetest"
+	"fencepost/internal/worker"
 )
 
 // mixed makes jobs in every status, roots and replays, oldest first. Among the replays are some of replays.
@@ -25,7 +26,7 @@ func (w *world) mixed() []job.Job {
 		return accepted.Job
 	}
 	failed := func(j job.Job) job.Job {
-		require.NoError(w, w.Store.Fail(w.Context(), w.Claim(), job.FailureTarget))
+		require.NoError(w, w.Store.Fail(w.Context(), w.Claim(), worker.Failure{Code: job.FailureTarget}))
 		return j
 	}
 	cancelled := func(j job.Job) job.Job {

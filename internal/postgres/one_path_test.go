@@ -138,7 +138,7 @@ func TestTracedCallsSendTheSameStatementsAsOthers(t *testing.T) {
 		},
 		"fail": func() func(ctx context.Context) error {
 			l := w.claimed()
-			return func(ctx context.Context) error { return w.Store.Fail(ctx, l, job.FailureTarget) }
+			return func(ctx context.Context) error { return w.Store.Fail(ctx, l, worker.Failure{Code: job.FailureTarget}) }
 		},
 	} {
 		call := verb()

@@ -116,7 +116,10 @@ func (p *planner) seed(from, to int) {
 	p.run(`INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
 		SELECT principal_scope_hash, job_record_id, request_digest, record_count FROM etl_job_records WHERE job_status = 'SUCCEEDED'
 		ON CONFLICT DO NOTHING`)
-	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records")
+	p.run(`INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+		SELECT principal_scope_hash, job_record_id, 1, 'retried', created_at FROM etl_job_records WHERE job_status IN ('SUCCEEDED', 'FAILED')
+		ON CONFLICT DO NOTHING`)
+	p.run("VACUUM ANALYZE etl_job_records, etl_idempotency_records, etl_job_attempts")
 }
 
 // pending makes pending jobs of the owner.
@@ -302,6 +305,7 @@ func reads(owner job.Owner, first, step int) []planned {
 		named("lineage summary", statements.Args{"owner": o, "id": leaf}).sorting(100),
 		lineagePage(o, leaf, 0, uuid.Nil),
 		lineagePage(o, leaf, 50, rowID(first+50*step)),
+		named("attempts", statements.Args{"owner": o, "ids": []uuid.UUID{root, leaf, some}, "limit": 21, "after_number": 0, "after_outcome": ""}).sorting(3),
 		named("replays", statements.Args{
 			"owner": o, "sources": []uuid.UUID{root, leaf, some}, "after": uuid.Nil, "limit": page,
 		}).sorting(3),
@@ -371,8 +375,9 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 		ofLease("succeed", nil),
 		execute(`{"[]"}`, running),
 		execute(`{"[]","[]"}`, running, uuid.Nil),
-		ofLease("retry", statements.Args{"delay": time.Second}),
-		ofLease("fail", statements.Args{"failure_code": job.FailureTarget}),
+		ofLease("retry", statements.Args{"delay": time.Second, "faults": 0, "outcome": job.AttemptRetried, "sql_state": "40001"}),
+		ofLease("fail", statements.Args{"failure_code": job.FailureTarget, "sql_state": "23505", "record_ordinal": 0, "constraint_name": ""}),
+		ofLease("refuse late", statements.Args{"attempt": 1, "started_at": "2026-01-01"}),
 	}
 }
 
@@ -519,7 +524,8 @@ func TestOneJobIsLookedUpByItsKeyWhateverTheStatisticsSay(t *testing.T) {
 	p.pending(0, fewRows)
 	p.run("VACUUM ANALYZE etl_job_records")
 	id := rowID(1)
-	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', lease_claim_id = $1, lease_owner_id = $1, lease_expires_at = 'infinity'
+	p.run(`UPDATE etl_job_records SET job_status = 'RUNNING', attempt_count = 1, lease_claim_id = $1, lease_owner_id = $1,
+			lease_expires_at = 'infinity'
 		WHERE job_record_id = $2`, leaseID, id)
 	ofOne := append(cancellations(p.Owner, id, rowID(2)), workerStatements(p.Owner, id)...)
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -535,6 +541,8 @@ var notPlanned = map[string]string{
 	"session": "sets parameters", "set": "sets a parameter", "notify": "sends a notice",
 	"load":           "writes the effects of one job, which it is given",
 	"schema version": "reads the versions of the schema", "read only": "reads a parameter",
+	"forget session": "sets parameters", "check constraints now": "sets how constraints are checked",
+	"server facts": "reads parameters", "missing privileges": "reads the catalogue",
 	"position": "reads how far the log is", "caught up": "reads how far the log is",
 }
 

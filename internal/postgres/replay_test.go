@@ -9,6 +9,7 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/postgres/storetest"
+	"fencepost/internal/worker"
 )
 
 // The tests of the replay seed; docs/traceability.md maps its numbers to them. Races are in races_test.go.
@@ -156,7 +157,7 @@ func TestReplayedJobFollowsTheOrdinaryLife(t *testing.T) {
 	require.NoError(t, err)
 	lease := w.Claim()
 	require.Equal(t, accepted.Job.ID, lease.JobID)
-	require.NoError(t, w.Store.Retry(t.Context(), lease, 0))
+	require.NoError(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}))
 	lease = w.Claim()
 	require.Equal(t, 2, lease.Attempt)
 	require.NoError(t, w.Store.Execute(t.Context(), lease))

@@ -10,6 +10,7 @@ package postgres
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,6 +34,12 @@ type Config struct {
 	Listen *pgx.ConnConfig
 	// Load is what a job does with its records. The zero Load is [BuiltinLoad].
 	Load Load
+	// Reload reads the load again, where that may change while the store is at work. It replaces Load once it fits the database.
+	Reload func() (Load, error)
+	// Loads is where a load of the operator's own runs, and leaves nothing of a session behind; see [db.OpenLoads]. Nil means the pool.
+	Loads *pgxpool.Pool
+	// ExplainNames lets owners see the names of constraints that their records violate.
+	ExplainNames bool
 }
 
 // Store implements job.Store and worker.Queue on a pool of connections. It keeps no state of its own about jobs.
@@ -41,6 +48,7 @@ type Store struct {
 	db      db.DB // of all but the reader
 	pool    *pgxpool.Pool
 	config  Config
+	load    atomic.Pointer[Load]
 	notices *notice.Sender
 	// What is asked for at the same time shares statements.
 	reads         *batch.Gatherer[jobKey, job.Job]
@@ -62,8 +70,12 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	if config.Listen == nil {
 		config.Listen = pool.Config().ConnConfig
 	}
+	if config.Loads == nil {
+		config.Loads = pool
+	}
 	conn := db.New(pool, config.CallTimeout)
 	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn)}
+	s.load.Store(&config.Load)
 	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}
 	s.submissions = &batch.Gatherer[newJob, job.Job]{Verb: "submit", Send: s.shareSubmission}
 	s.cancellations = &batch.Gatherer[cancellation, job.Job]{Verb: "cancel", Send: s.shareCancellation}

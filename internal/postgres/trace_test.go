@@ -144,13 +144,15 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 	t.Parallel()
 	for name, end := range map[string]func(*world, worker.Lease) error{
 		"succeeded": func(w *world, l worker.Lease) error { return w.Store.Execute(t.Context(), l) },
-		"failed":    func(w *world, l worker.Lease) error { return w.Store.Fail(t.Context(), l, job.FailureTarget) },
+		"failed": func(w *world, l worker.Lease) error {
+			return w.Store.Fail(t.Context(), l, worker.Failure{Code: job.FailureTarget})
+		},
 		"cancelled": func(w *world, l worker.Lease) error {
 			_, err := w.Store.Cancel(t.Context(), w.Owner, l.JobID, job.Hash{})
 			return err
 		},
 		"exhausted": func(w *world, l worker.Lease) error {
-			w.MustExec(`UPDATE etl_job_records SET attempt_count = $1 WHERE job_record_id = $2`, storetest.MaxAttempts, l.JobID)
+			w.MustExec(`UPDATE etl_job_records SET attempt_count = $1, fault_count = $1 - 1 WHERE job_record_id = $2`, storetest.MaxAttempts, l.JobID)
 			w.Expire(l.JobID)
 			delay := "UPDATE etl_job_records SET next_attempt_at = next_attempt_at + $1::interval WHERE job_status = 'PENDING'"
 			w.MustExec(delay, time.Hour) // in a batch of one, chance would decide between the two
@@ -170,7 +172,7 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 				parent := w.traceOf(lease.JobID)
 				require.Equal(t, parent, lease.TraceParent)
 				require.NotEmpty(t, parent)
-				require.NoError(t, w.Store.Retry(t.Context(), lease, 0))
+				require.NoError(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}))
 				lease = w.Claim()
 				require.Equal(t, w.traceOf(lease.JobID), lease.TraceParent, "each attempt has it")
 				require.NoError(t, end(w, lease))

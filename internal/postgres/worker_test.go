@@ -62,8 +62,10 @@ func TestClaimFailsJobsWhoseAttemptsAreUsedUp(t *testing.T) {
 	}
 	w.Expire(running.ID)
 	pending := w.Submit()
-	w.MustExec("UPDATE etl_job_records SET attempt_count = $2 WHERE job_record_id = $1", pending.ID, storetest.MaxAttempts)
-	require.Equal(t, worker.Claimed{Exhausted: 2}, w.ClaimAll(10))
+	w.MustExec("UPDATE etl_job_records SET attempt_count = $2, fault_count = $2 WHERE job_record_id = $1", pending.ID, storetest.MaxAttempts)
+	claimed := w.ClaimAll(10)
+	require.Empty(t, claimed.Leases)
+	require.Len(t, claimed.Exhausted, 2)
 	for _, id := range []uuid.UUID{running.ID, pending.ID} {
 		j := w.Get(id)
 		require.Equal(t, job.StatusFailed, j.Status)
@@ -104,7 +106,7 @@ func TestSecondExecutionUnderTheSameLeaseIsStale(t *testing.T) {
 		j, lease := w.RunningJob()
 		require.NoError(w, w.Store.Execute(w.Context(), lease))
 		require.Error(w, w.Store.Execute(w.Context(), lease), "it loads before it meets the fence")
-		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 		w.RequireEffectsOnce(j.ID)
 	})
 }
@@ -249,24 +251,24 @@ func TestRetryGivesTheJobBackAfterTheDelay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.RunningJob()
-	require.NoError(t, w.Store.Retry(t.Context(), lease, time.Hour))
+	require.NoError(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
 	require.Equal(t, job.StatusPending, w.Get(j.ID).Status)
 	require.Equal(t, 1, w.Get(j.ID).AttemptCount)
 	require.Empty(t, w.ClaimAll(10))
 	require.Equal(t, 1, w.Count(`etl_job_records WHERE next_attempt_at BETWEEN clock_timestamp() + interval '59 minutes' AND
 		clock_timestamp() + interval '1 hour' AND request_payload IS NOT NULL`))
-	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, 0), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
 }
 
 func TestFailingEndsTheJobWithItsCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j, lease := w.RunningJob()
-	require.NoError(t, w.Store.Fail(t.Context(), lease, job.FailureTarget))
+	require.NoError(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}))
 	got := w.Get(j.ID)
 	require.Equal(t, job.StatusFailed, got.Status)
 	require.Equal(t, job.FailureTarget, got.FailureCode)
-	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, job.FailureTarget), worker.ErrStale)
+	require.ErrorIs(t, w.Store.Fail(t.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 }
 
 func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
@@ -275,8 +277,8 @@ func TestVerdictsUnderExpiredLeaseAreStale(t *testing.T) {
 		j, lease := w.RunningJob()
 		w.Expire(j.ID)
 		require.ErrorIs(w, w.Store.Execute(w.Context(), lease), worker.ErrStale)
-		require.ErrorIs(w, w.Store.Retry(w.Context(), lease, 0), worker.ErrStale)
-		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, job.FailureTarget), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Retry(w.Context(), lease, worker.Return{Outcome: job.AttemptRetried}), worker.ErrStale)
+		require.ErrorIs(w, w.Store.Fail(w.Context(), lease, worker.Failure{Code: job.FailureTarget}), worker.ErrStale)
 		require.Equal(w, job.StatusRunning, w.Get(j.ID).Status)
 	})
 }

@@ -65,6 +65,8 @@ type Database struct {
 	LockTimeout time.Duration
 	// LoadSQLFile names the file of the statement that loads a job's records; empty means the built-in one.
 	LoadSQLFile string
+	// ExplainNames lets owners see the names of constraints that their records violate.
+	ExplainNames bool
 }
 
 // Site says where a server keeps its users and, without a database URL, its data.
@@ -137,6 +139,8 @@ func jobDefaults(workers int) worker.Config {
 		MaxAttempts:   5,
 		RetryBackoff:  time.Second,
 		DrainTimeout:  30 * time.Second,
+
+		ExplainTimeout: 5 * time.Second,
 	}
 }
 
@@ -161,7 +165,7 @@ func checkPool(d Database, w worker.Config) error {
 const callMargin = 5 * time.Second
 
 func (d Database) storeConfig() (config postgres.Config, err error) {
-	config = postgres.Config{LockTimeout: d.LockTimeout, CallTimeout: d.LockTimeout + callMargin}
+	config = postgres.Config{LockTimeout: d.LockTimeout, CallTimeout: d.LockTimeout + callMargin, ExplainNames: d.ExplainNames}
 	if d.ListenURL != "" {
 		if config.Listen, err = db.ParseListen(d.ListenURL); err != nil {
 			return config, fmt.Errorf("--listen-url: %w", err)
@@ -171,6 +175,7 @@ func (d Database) storeConfig() (config postgres.Config, err error) {
 		if config.Load, err = readLoad(d.LoadSQLFile); err != nil {
 			return config, fmt.Errorf("--load-sql-file: %w", err)
 		}
+		config.Reload = func() (postgres.Load, error) { return readLoad(d.LoadSQLFile) }
 	}
 	return config, nil
 }

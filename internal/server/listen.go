@@ -64,22 +64,30 @@ type door struct {
 	running  sync.WaitGroup // requests, and WebSockets, which the server itself does not wait for
 }
 
-func openPublicDoor(ctx context.Context, p Public, handler http.Handler) (*door, error) {
+func (p *Process) openPublicDoor(ctx context.Context, public Public, handler http.Handler) (*door, error) {
 	var config *tls.Config
-	if p.CertFile != "" {
-		certificate, err := tls.LoadX509KeyPair(p.CertFile, p.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	if public.CertFile != "" {
+		pair := &keyPair{certFile: public.CertFile, keyFile: public.KeyFile}
+		if err := pair.read(ctx); err != nil {
+			return nil, err
 		}
-		config = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		p.atHangup("certificate", pair.read)
+		config = &tls.Config{GetCertificate: pair.get, MinVersion: tls.VersionTLS12}
 	}
-	return openDoor(ctx, "--listen", p.Address, config, handler)
+	return openDoor(ctx, "--listen", public.Address, config, handler)
 }
 
-// openAdmin opens the door of metrics and profiles.
-func (p *Process) openAdmin(ctx context.Context, a Admin, drain time.Duration, metrics *telemetry.Metrics) error {
+// openAdmin opens the door of metrics, profiles and health.
+func (p *Process) openAdmin(
+	ctx context.Context, a Admin, drain time.Duration, metrics *telemetry.Metrics, ready func(context.Context) error,
+) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {}) // for workers, which have no other door
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if ready(r.Context()) != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
 	mux.Handle("GET /metrics", metrics.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // without cmdline: the command line can hold a password
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,9 @@ type Process struct {
 	parts   []func(context.Context) error
 	stop    context.CancelFunc // ends what goes on for longer than one request
 	closers []func() error
+
+	hangups   chan os.Signal
+	reloaders []reloader
 }
 
 // Welcome says where a process is reached and what it has made. A worker has no more than its admin URL.
@@ -38,7 +42,7 @@ func OpenServer(ctx context.Context, c Config) (*Process, error) {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &Process{stop: stop}
+	p := newProcess(stop, c.Runtime.Log)
 	if err := p.openServer(ctx, running, c); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -50,7 +54,7 @@ func OpenWorker(ctx context.Context, c WorkerConfig) (*Process, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	p := &Process{stop: func() {}}
+	p := newProcess(func() {}, c.Runtime.Log)
 	if err := p.openWorker(ctx, c); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -96,7 +100,7 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, c.Streams, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, c.Streams, metrics)
 	if err != nil {
 		return err
 	}
@@ -107,16 +111,17 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	public, err := openPublicDoor(ctx, c.Public, handler)
+	public, err := p.openPublicDoor(ctx, c.Public, handler)
 	if err != nil {
 		return err
 	}
 	p.atClose(public.close)
 	p.add(func(ctx context.Context) error { return public.serve(ctx, c.Worker.DrainTimeout) })
-	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics); err != nil {
+	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics, b.ready); err != nil {
 		return err
 	}
-	p.add(func(ctx context.Context) error { return b.work(ctx, c.Worker, metrics, c.Runtime.Log) })
+	b.employ(c.Worker, metrics, c.Runtime.Log)
+	p.add(b.work)
 	p.add(s.watch)
 	p.add(func(ctx context.Context) error { bound.follow(ctx, b.streams); return nil })
 	p.Welcome = Welcome{public.url(), p.Welcome.AdminURL, s.usersFile, s.dataDir, s.user, s.password}
@@ -128,14 +133,15 @@ func (p *Process) openWorker(ctx context.Context, c WorkerConfig) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, feed.Limits{}, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, feed.Limits{}, metrics)
 	if err != nil {
 		return err
 	}
-	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics); err != nil {
+	b.employ(c.Worker, metrics, c.Runtime.Log)
+	if err := p.openAdmin(ctx, c.Admin, c.Worker.DrainTimeout, metrics, b.workReady); err != nil {
 		return err
 	}
-	p.add(func(ctx context.Context) error { return b.work(ctx, c.Worker, metrics, c.Runtime.Log) })
+	p.add(b.work)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,4 +142,46 @@ func TestLogLinesNameNoJobAndNoUser(t *testing.T) {
 	for _, secret := range []string{filepath.Base(job), "a-key-of-ann", `"ann"`, servertest.Password} {
 		require.NotContains(t, p.Log.String(), secret)
 	}
+}
+
+func TestWorkerIsNotReadyWhileItsLoadIsClosed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Direct(pgtest.URL(t))
+	admin := pgtest.SuperuserPool(t, url)
+	alter := func(sql string) {
+		_, err := admin.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	alter("CREATE TABLE prices (item text); GRANT INSERT ON prices TO PUBLIC")
+	file := servertest.File(t, "load.sql", "INSERT INTO prices SELECT r.id FROM jsonb_to_recordset(@records::jsonb) AS r (id text)", 0o600)
+	w := servertest.Work(t, url, func(c *server.WorkerConfig) { c.Database.LoadSQLFile = file })
+	ready := func() int { return servertest.Call(t, http.MethodGet, w.Admin+"/readyz", "").Status }
+	require.Equal(t, http.StatusOK, ready())
+
+	alter("ALTER TABLE prices RENAME TO gone")
+	job := servertest.Serve(t, url, servertest.WithoutWorkers).Submit(t, "key")
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, time.Minute, time.Millisecond)
+	require.Equal(t, "0", w.Counted(t, `fencepost_load_open{load="default"}`))
+	alter("ALTER TABLE gone RENAME TO prices")
+	servertest.RequireSuccess(t, job)
+	require.Equal(t, http.StatusOK, ready())
+	require.Equal(t, "1", w.Counted(t, `fencepost_load_open{load="default"}`))
+	alter("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+	require.Equal(t, http.StatusServiceUnavailable, ready(), "nor on a schema that it does not know")
+}
+
+func TestFailureIsToldByGraphQLWithTheConstraintWhereNamesMayBeTold(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Direct(pgtest.URL(t))
+	_, err := pgtest.SuperuserPool(t, url).Exec(t.Context(), "CREATE TABLE prices (item text CONSTRAINT prices_item CHECK (item <> 'a')); GRANT INSERT ON prices TO PUBLIC")
+	require.NoError(t, err)
+	file := servertest.File(t, "load.sql", "INSERT INTO prices SELECT r.id FROM jsonb_to_recordset(@records::jsonb) AS r (id text)", 0o600)
+	p := servertest.Serve(t, url, servertest.Loading(file), func(c *server.Config) { c.Database.ExplainNames = true })
+	servertest.Call(t, http.MethodPost, p.API+"/api/etl/jobs", `[{"id":"b"},{"id":"a"}]`, "Idempotency-Key", "key")
+	const query = `{"query":"{ jobs { nodes { failureCode failureSqlState failureCondition failureRecordOrdinal failureConstraint } } }"}`
+	const told = `{"failureCode":"etl_target_failure","failureSqlState":"23514","failureCondition":"check_violation",` +
+		`"failureRecordOrdinal":2,"failureConstraint":"prices_item"}`
+	require.Eventually(t, func() bool {
+		return strings.Contains(string(servertest.Call(t, http.MethodPost, p.API+"/graphql", query).Body), told)
+	}, time.Minute, time.Millisecond)
 }

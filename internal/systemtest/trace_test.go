@@ -101,6 +101,7 @@ func TestTracesLeadFromTheRequestToEachStatementAndTellNothingSecret(t *testing.
 		"execution > fail > sql fail",
 		"execution > fail > sql set",
 		"execution > sql begin",
+		"execution > sql check constraints now",
 		"execution > sql commit",
 		"execution > sql load",
 		"execution > sql rollback",

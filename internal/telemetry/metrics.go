@@ -36,6 +36,8 @@ type Metrics struct {
 	jobsCreated       *prometheus.CounterVec
 	generation        prometheus.Histogram
 	failures          *prometheus.CounterVec
+	failureClasses    *prometheus.CounterVec
+	loadOpen          *prometheus.GaugeVec
 	idempotentReplays *prometheus.CounterVec
 	rateLimited       *prometheus.CounterVec
 	outcomes          *prometheus.CounterVec
@@ -71,6 +73,11 @@ func NewMetrics(patterns ...string) *Metrics {
 		generation: newHistogram("fencepost_lineage_generation", "Generation of each new job; 0 is a root.", generations),
 		failures: newCounter("fencepost_job_failures_total", "Jobs that this process made FAILED, by the reason.",
 			labelOf("code", job.FailureCodes...)),
+		failureClasses: newCounter("fencepost_job_failures_by_sql_state_total",
+			"Jobs that this process made FAILED, by the class of the code of the error in the database.", labelOf("class", stateClasses...)),
+		loadOpen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "fencepost_load_open", Help: "1 while jobs of the load are run by this process, 0 while it is closed.",
+		}, []string{"load"}),
 		idempotentReplays: newCounter("fencepost_idempotent_replays_total",
 			"Writes that were answered from an earlier one under the same key.",
 			operation),
@@ -87,7 +94,7 @@ func NewMetrics(patterns ...string) *Metrics {
 			route, status),
 	}
 	m.registry.MustRegister(
-		m.jobsEnded, m.jobsCreated, m.generation, m.failures, m.idempotentReplays, m.rateLimited, m.outcomes, m.execution,
+		m.jobsEnded, m.jobsCreated, m.generation, m.failures, m.failureClasses, m.loadOpen, m.idempotentReplays, m.rateLimited, m.outcomes, m.execution,
 		m.queueWait, m.claimBatch, m.requests, m.requestDuration,
 		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -140,7 +147,26 @@ func (m *Metrics) JobCreated(generation int) {
 func (m *Metrics) Outcome(outcome worker.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
 
 // JobFailed counts why a job failed.
-func (m *Metrics) JobFailed(code job.FailureCode) { m.failures.WithLabelValues(string(code)).Inc() }
+func (m *Metrics) JobFailed(f worker.Failure) {
+	m.failures.WithLabelValues(string(f.Code)).Inc()
+	m.failureClasses.WithLabelValues(f.SQLState[:min(len(f.SQLState), 2)]).Inc()
+}
+
+// LoadOpen tells whether jobs of a load are run by this process.
+func (m *Metrics) LoadOpen(name string, open bool) {
+	value := 0.0
+	if open {
+		value = 1
+	}
+	m.loadOpen.WithLabelValues(name).Set(value)
+}
+
+// stateClasses are the classes of SQLSTATE (PostgreSQL documentation, appendix A) that failures are counted by. One that did not come
+// from the database has none.
+var stateClasses = []string{
+	"", "08", "0A", "21", "22", "23", "25", "26", "28", "2F", "38", "39", "3D", "3F", "40", "42", "44", "53", "54", "55", "57", "58", "F0",
+	"HV", "P0", "XX",
+}
 
 // ExecutionBegan times and traces an execution.
 func (m *Metrics) ExecutionBegan(ctx context.Context, traceParent string) (_ context.Context, end func(worker.Outcome)) {

@@ -30,7 +30,7 @@ func TestObserversCountWhatTheyAreTold(t *testing.T) {
 	m.JobCreated(0)
 	m.JobCreated(7)
 	m.JobCreated(8)
-	m.JobFailed(job.FailureIntegrity)
+	m.JobFailed(worker.Failure{Code: job.FailureIntegrity, SQLState: "22P02"})
 	m.Outcome(worker.OutcomeStale)
 
 	require.InDelta(t, 1, testutil.ToFloat64(m.jobsEnded.WithLabelValues("CANCELLED")), 0)
@@ -115,11 +115,13 @@ func TestEveryLabelIsFinite(t *testing.T) {
 		"state":     {"acquired", "idle"},
 		"operation": {"submit", "cancel", "replay", other},
 		"outcome": {
-			"idle", "claimed", "succeeded", "retried", "failed", "stale", "cancelled", "abandoned", other,
+			"idle", "claimed", "succeeded", "retried", "returned", "failed", "stale", "cancelled", "abandoned", other,
 		},
 		"route":  {jobRoute, other},
 		"method": {"GET", "HEAD", "POST", other},
 		"code":   codes,
+		"class":  append([]string{other}, stateClasses...),
+		"load":   {"default"},
 	}
 	m := NewMetrics(jobRoute)
 	watch(m)
@@ -148,7 +150,7 @@ func observeHostile(m *Metrics) {
 	_, end := m.GraphQL("BAD_USER_INPUT").OperationBegan(context.Background(), "x")
 	end("x")
 	m.JobEnded("x' OR 1=1")
-	m.JobFailed("x")
+	m.JobFailed(worker.Failure{Code: "x", SQLState: "x'"})
 	m.IdempotentReplay("x")
 	m.Outcome("x")
 	hostile := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

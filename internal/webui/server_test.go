@@ -139,7 +139,7 @@ func (s *server) succeeded() string {
 func (s *server) failed() string {
 	s.Helper()
 	id := s.submit()
-	require.NoError(s, s.store.Fail(s.Context(), s.claim(), job.FailureTarget))
+	require.NoError(s, s.store.Fail(s.Context(), s.claim(), worker.Failure{Code: job.FailureTarget}))
 	return id
 }
 

@@ -11,9 +11,12 @@ import (
 )
 
 // claimOnce claims no more jobs than can start at once, since a lease runs out while its job waits. After a full batch it
-// returns at once; otherwise it pauses for the poll interval, a notice, or the end of an execution.
+// returns at once; otherwise it pauses for the poll interval, a notice, or the end of an execution. Of a closed load it claims nothing.
 func (w *Worker) claimOnce(ctx, executions context.Context) {
-	free := w.free()
+	if !w.load.admits(ctx, w.prepare) {
+		return
+	}
+	free := w.load.limit(w.free(), w.cfg.Workers)
 	if free == 0 {
 		w.pause(ctx, w.wake)
 		return
@@ -41,7 +44,7 @@ func (w *Worker) claimAndStart(ctx, executions context.Context, limit int) (int,
 	for _, l := range claimed.Leases {
 		w.start(executions, l, claimedAt.Add(w.cfg.LeaseDuration))
 	}
-	return len(claimed.Leases) + claimed.Exhausted, nil
+	return len(claimed.Leases) + len(claimed.Exhausted), nil
 }
 
 // remember collects the jobs whose cancellation is told from now on, or no longer does.
@@ -83,20 +86,19 @@ func (w *Worker) claim(ctx context.Context, limit int) (Claimed, error) {
 
 func (w *Worker) logClaim(err error) {
 	failing := err != nil
-	switch {
-	case failing && !w.claimFailing:
+	switch was := w.claimFailing.Swap(failing); {
+	case failing && !was:
 		w.log.Error("worker cannot claim jobs", slog.String("code", string(job.CodeDatabaseUnavailable)))
-	case !failing && w.claimFailing:
+	case !failing && was:
 		w.log.Info("worker claims jobs again")
 	}
-	w.claimFailing = failing
 }
 
 func (w *Worker) observeClaim(c Claimed) {
-	for range c.Exhausted {
+	for _, l := range c.Exhausted {
+		w.logOutcome(l, OutcomeFailed, Failure{Code: job.FailureAttemptsExhausted})
 		w.observer.JobEnded(job.StatusFailed)
-		w.observer.JobFailed(job.FailureAttemptsExhausted)
-		w.logOutcome(OutcomeFailed, job.FailureAttemptsExhausted)
+		w.observer.JobFailed(Failure{Code: job.FailureAttemptsExhausted})
 	}
 	if len(c.Leases) == 0 {
 		w.observer.Outcome(OutcomeIdle)
@@ -107,4 +109,10 @@ func (w *Worker) observeClaim(c Claimed) {
 		w.observer.Outcome(OutcomeClaimed)
 		w.observer.QueueWait(l.Waited)
 	}
+}
+
+func (w *Worker) prepare(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, w.cfg.StatementTimeout)
+	defer cancel()
+	return w.queue.Prepare(bounded)
 }

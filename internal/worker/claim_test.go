@@ -109,7 +109,7 @@ func TestClaimThatFindsAttemptsUsedUpFailsTheJobsAndGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	exhausted := []uuid.UUID{b.submit(), b.submit()}
-	b.exec(`UPDATE etl_job_records SET attempt_count = $1`, b.config.MaxAttempts)
+	b.exec(`UPDATE etl_job_records SET attempt_count = $1, fault_count = $1`, b.config.MaxAttempts)
 	b.submit()
 	b.run(b.store)
 
@@ -118,8 +118,8 @@ func TestClaimThatFindsAttemptsUsedUpFailsTheJobsAndGoesOn(t *testing.T) {
 	for _, id := range exhausted {
 		require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
 	}
-	require.Equal(t, []job.FailureCode{job.FailureAttemptsExhausted, job.FailureAttemptsExhausted}, drained(b.observed.failures))
-	require.Equal(t, 2, strings.Count(b.logs.String(), "outcome=failed code=etl_worker_attempts_exhausted"))
+	require.Equal(t, []worker.Failure{{Code: job.FailureAttemptsExhausted}, {Code: job.FailureAttemptsExhausted}}, drained(b.observed.failures))
+	require.Equal(t, 2, strings.Count(b.logs.String(), "code=etl_worker_attempts_exhausted"))
 }
 
 func TestFailingClaimsPauseForThePollIntervalWhateverIsNoticed(t *testing.T) {

@@ -53,16 +53,16 @@ func (w *Worker) release(e *execution) {
 
 func (w *Worker) run(ctx context.Context, l Lease) {
 	ctx, end := w.observer.ExecutionBegan(ctx, l.TraceParent)
-	outcome, code := w.conclude(ctx, l, w.execute(ctx, l))
+	outcome, failure := w.conclude(ctx, l, w.execute(ctx, l))
 	end(outcome)
 	if status, ended := terminal[outcome]; ended {
 		w.observer.JobEnded(status)
 	}
 	if outcome == OutcomeFailed {
-		w.observer.JobFailed(code)
+		w.observer.JobFailed(failure)
 	}
 	w.observer.Outcome(outcome)
-	w.logOutcome(outcome, code)
+	w.logOutcome(l, outcome, failure)
 }
 
 // execute turns a panic into an error that no [LoadError] describes. Its value may hold a payload, so it is dropped.
@@ -75,18 +75,29 @@ func (w *Worker) execute(ctx context.Context, l Lease) (err error) {
 	return w.queue.Execute(ctx, l)
 }
 
-// conclude gives an execution's error its verdict, and tells the outcome and the failure code that led to it. An execution
-// that was interrupted gets no verdict: its lease has gone, or goes by itself.
-func (w *Worker) conclude(ctx context.Context, l Lease, err error) (Outcome, job.FailureCode) {
+// conclude gives an execution's error its verdict, and tells the outcome and the failure that led to it. An execution that was
+// interrupted gets no verdict: its lease has gone, or goes by itself.
+func (w *Worker) conclude(ctx context.Context, l Lease, err error) (Outcome, Failure) {
 	switch {
 	case err == nil:
-		return OutcomeSucceeded, ""
-	case errors.Is(err, ErrStale), ctx.Err() != nil:
-		return interruption(ctx), ""
+		w.load.passed(l)
+		return OutcomeSucceeded, Failure{}
+	case errors.Is(err, ErrStale):
+		w.refusedLate(ctx, l)
+		return interruption(ctx), Failure{}
+	case ctx.Err() != nil:
+		return interruption(ctx), Failure{}
 	}
-	load := NewLoadError(job.FailureInternal, false, err)
+	load := NewLoadError(job.FailureInternal, FaultOfJob, err)
 	errors.As(err, &load)
 	return w.giveVerdict(ctx, l, load)
+}
+
+// refusedLate writes down what the fence refused. That is a help for whoever asks later, so it is tried once.
+func (w *Worker) refusedLate(ctx context.Context, l Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StatementTimeout)
+	defer cancel()
+	_ = w.queue.RefusedLate(ctx, l)
 }
 
 // interruption says why a lease ended before its execution.
@@ -104,37 +115,67 @@ func interruption(ctx context.Context) Outcome {
 
 // giveVerdict retries or fails a job. Both name the exact lease, so they are safe even after a commit whose result was lost:
 // had it succeeded, they would match nothing.
-func (w *Worker) giveVerdict(ctx context.Context, l Lease, load *LoadError) (Outcome, job.FailureCode) {
-	verdict, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StatementTimeout)
+func (w *Worker) giveVerdict(ctx context.Context, l Lease, load *LoadError) (Outcome, Failure) {
+	outcome, failure, verdict := w.judge(ctx, l, load)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StatementTimeout)
 	defer cancel()
-	outcome, code, err := w.retryOrFail(verdict, l, load)
-	switch {
+	switch err := verdict(bounded); {
 	case errors.Is(err, ErrStale):
-		return interruption(ctx), code
+		w.refusedLate(ctx, l)
+		return interruption(ctx), failure
 	case err != nil:
-		return OutcomeAbandoned, code
+		return OutcomeAbandoned, failure
 	default:
-		return outcome, code
+		return outcome, failure
 	}
 }
 
-func (w *Worker) retryOrFail(ctx context.Context, l Lease, load *LoadError) (Outcome, job.FailureCode, error) {
-	if load.Transient && l.Attempt < w.cfg.MaxAttempts {
-		delay := jitter(backoff(w.cfg.RetryBackoff, l.Attempt))
-		return OutcomeRetried, load.Code, w.queue.Retry(ctx, l, delay)
+// judge decides what becomes of a job whose execution failed.
+func (w *Worker) judge(ctx context.Context, l Lease, load *LoadError) (Outcome, Failure, func(context.Context) error) {
+	failure := load.Failure
+	giveBack := Return{Outcome: job.AttemptRetried, SQLState: failure.SQLState}
+	switch {
+	case load.Fault == FaultOfLoad && w.load.failed(l, load):
+		giveBack.Outcome = job.AttemptLoadClosed
+		return OutcomeReturned, failure, func(ctx context.Context) error { return w.queue.Retry(ctx, l, giveBack) }
+	case load.Fault == FaultPassing && l.Faults+1 < w.cfg.MaxAttempts:
+		giveBack.Delay = jitter(backoff(w.cfg.RetryBackoff, l.Faults+1))
+		return OutcomeRetried, failure, func(ctx context.Context) error { return w.queue.Retry(ctx, l, giveBack) }
+	case load.Fault == FaultPassing:
+		failure.Code = job.FailureAttemptsExhausted
+	default:
+		w.load.passed(l)
+		failure.RecordOrdinal = w.explain(ctx, l, failure)
 	}
-	code := load.Code
-	if load.Transient {
-		code = job.FailureAttemptsExhausted
-	}
-	return OutcomeFailed, code, w.queue.Fail(ctx, l, code)
+	return OutcomeFailed, failure, func(ctx context.Context) error { return w.queue.Fail(ctx, l, failure) }
 }
 
-// logOutcome logs the end of an attempt. It names no job, and tells a failure by its code alone.
-func (w *Worker) logOutcome(outcome Outcome, code job.FailureCode) {
-	attrs := []slog.Attr{slog.String("outcome", string(outcome))}
-	if code != "" {
-		attrs = append(attrs, slog.String("code", string(code)))
+// explain finds the record at fault, for as long as the lease lives and the operator allows.
+func (w *Worker) explain(ctx context.Context, l Lease, failure Failure) int {
+	if failure.Code != job.FailureTarget || w.cfg.ExplainTimeout == 0 {
+		return 0
 	}
-	w.log.LogAttrs(context.Background(), slog.LevelInfo, "job attempt ended", attrs...)
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.ExplainTimeout)
+	defer cancel()
+	return w.queue.Explain(ctx, l, failure.SQLState)
+}
+
+// logOutcome logs the end of an attempt: a success for who looks closely, and a failure with its job and what is known of it.
+func (w *Worker) logOutcome(l Lease, outcome Outcome, failure Failure) {
+	attrs := []slog.Attr{slog.String("outcome", string(outcome)), slog.Int("attempt", l.Attempt)}
+	if outcome == OutcomeSucceeded {
+		w.log.LogAttrs(context.Background(), slog.LevelDebug, "job attempt ended", attrs...)
+		return
+	}
+	if failure.Code != "" {
+		attrs = append(attrs, slog.String("job", l.JobID.String()))
+	}
+	for _, fact := range []slog.Attr{
+		slog.String("code", string(failure.Code)), slog.String("sql_state", failure.SQLState), slog.String("constraint", failure.Constraint),
+	} {
+		if fact.Value.String() != "" {
+			attrs = append(attrs, fact)
+		}
+	}
+	w.log.LogAttrs(context.Background(), slog.LevelWarn, "job attempt ended", attrs...)
 }

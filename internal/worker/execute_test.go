@@ -50,7 +50,7 @@ func TestTransientFailureIsRetriedAfterTheBackoff(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
 	b.observed.expectEnded(t, job.StatusSucceeded)
 	require.Equal(t, 2, b.job(id).AttemptCount)
-	require.Contains(t, b.logs.String(), "outcome=retried code=etl_target_unavailable")
+	require.Contains(t, b.logs.String(), "outcome=retried")
 	require.NotContains(t, b.logs.String(), "secret")
 }
 
@@ -64,7 +64,7 @@ func TestTransientFailureOfTheLastAttemptFailsTheJob(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureAttemptsExhausted, b.job(id).FailureCode)
-	require.Equal(t, job.FailureAttemptsExhausted, next(t, b.observed.failures))
+	require.Equal(t, job.FailureAttemptsExhausted, next(t, b.observed.failures).Code)
 }
 
 func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
@@ -78,8 +78,8 @@ func TestPermanentFailureFailsTheJobAtOnce(t *testing.T) {
 	require.NoError(t, next(t, stopped)) // and has logged all that it will
 	b.observed.expectEnded(t, job.StatusFailed)
 	require.Equal(t, job.FailureTarget, b.job(id).FailureCode)
-	require.Equal(t, job.FailureTarget, next(t, b.observed.failures))
-	require.Contains(t, b.logs.String(), "outcome=failed code=etl_target_failure")
+	require.Equal(t, job.FailureTarget, next(t, b.observed.failures).Code)
+	require.Contains(t, b.logs.String(), "code=etl_target_failure sql_state=23505")
 	require.NotContains(t, b.logs.String(), "secret")
 }
 
@@ -226,8 +226,8 @@ type mute struct {
 	lost worker.Queue
 }
 
-func (m mute) Fail(ctx context.Context, l worker.Lease, code job.FailureCode) error {
-	return m.lost.Fail(ctx, l, code)
+func (m mute) Fail(ctx context.Context, l worker.Lease, f worker.Failure) error {
+	return m.lost.Fail(ctx, l, f)
 }
 
 func TestJobWhoseVerdictIsNotTakenIsLeftToItsLease(t *testing.T) {
@@ -239,4 +239,50 @@ func TestJobWhoseVerdictIsNotTakenIsLeftToItsLease(t *testing.T) {
 	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeAbandoned)
 	b.observed.expectEnded(t)
 	require.Equal(t, job.StatusRunning, b.job(id).Status)
+}
+
+// ofPrices is a load into a table that is not there yet.
+const ofPrices = `INSERT INTO prices SELECT r.id FROM jsonb_to_recordset(@records::jsonb) AS r (id text)`
+
+func TestFaultOfTheLoadFailsNoJobAndAllSucceedOnceItIsMended(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofPrices)
+	ids := []uuid.UUID{b.submit(), b.submit()}
+	b.run(b.store)
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeClaimed, worker.OutcomeReturned, worker.OutcomeReturned)
+	require.ErrorIs(t, b.worker.Ready(), worker.ErrNotReady)
+	for _, id := range ids {
+		require.Equal(t, job.StatusPending, b.job(id).Status)
+	}
+	require.Contains(t, b.logs.String(), `load is closed: mend it or its target, and it opens by itself" load=default sql_state=42P01`)
+
+	b.exec("CREATE TABLE prices (item text)")
+	b.exec("GRANT INSERT ON prices TO PUBLIC")
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	require.NoError(t, b.worker.Ready())
+	b.observed.expectEnded(t, job.StatusSucceeded, job.StatusSucceeded)
+	require.Equal(t, 2, scan[int](b, "SELECT count(*) FROM etl_job_attempts WHERE attempt_outcome = 'load_closed' AND sql_state = '42P01'"))
+}
+
+func TestWorkerOfAClosedLoadStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofPrices)
+	b.submit()
+	stop, stopped := b.run(b.store)
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeReturned)
+	stop()
+	require.NoError(t, next(t, stopped))
+}
+
+func TestFailureIsExplainedByItsCodeAndTheRecordAtFault(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `SELECT raise('23505', 100) FROM jsonb_array_elements(@records::jsonb)`)
+	b.config.ExplainTimeout = patience
+	id := b.submit()
+	b.run(b.store)
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeFailed)
+	require.Equal(t, "23505", b.job(id).FailureSQLState)
+	require.Equal(t, 1, b.job(id).FailureRecordOrdinal)
+	require.Contains(t, b.logs.String(), "job="+id.String()+" code=etl_target_failure sql_state=23505")
+	require.NotContains(t, b.logs.String(), "secret")
 }

@@ -20,6 +20,8 @@ const (
 	OutcomeSucceeded Outcome = "succeeded"
 	// OutcomeRetried: the job was given back, to be claimed again later.
 	OutcomeRetried Outcome = "retried"
+	// OutcomeReturned: the job was given back because its load, or what that needs, is at fault.
+	OutcomeReturned Outcome = "returned"
 	// OutcomeFailed: the job is FAILED.
 	OutcomeFailed Outcome = "failed"
 	// OutcomeStale: the lease ended first, and nothing of the attempt remains.
@@ -33,7 +35,7 @@ const (
 
 // Outcomes lists every outcome.
 var Outcomes = []Outcome{
-	OutcomeIdle, OutcomeClaimed, OutcomeSucceeded, OutcomeRetried,
+	OutcomeIdle, OutcomeClaimed, OutcomeSucceeded, OutcomeRetried, OutcomeReturned,
 	OutcomeFailed, OutcomeStale, OutcomeCancelled, OutcomeAbandoned,
 }
 
@@ -42,7 +44,9 @@ type Observer interface {
 	// JobEnded is called once for each job that this process made SUCCEEDED or FAILED.
 	JobEnded(status job.Status)
 	// JobFailed is called beside JobEnded for each job that this process made FAILED, with the reason.
-	JobFailed(code job.FailureCode)
+	JobFailed(f Failure)
+	// LoadOpen is called when a load is closed and when it is open again.
+	LoadOpen(name string, open bool)
 	// Outcome is called for each claim that found nothing, each lease, and each end of an execution.
 	Outcome(outcome Outcome)
 	// ExecutionBegan is called at the start of each execution, with the lease's trace context. The execution runs in the context that

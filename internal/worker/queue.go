@@ -25,8 +25,10 @@ type Lease struct {
 	RootID uuid.UUID
 	// ClaimID is new with every claim.
 	ClaimID uuid.UUID
-	// Attempt counts the claims, this one included.
-	Attempt int
+	// Attempt counts the claims, this one included, and Faults the attempts before that a passing fault or a lost lease has ended.
+	Attempt, Faults int
+	// StartedAt is the database's time of the claim.
+	StartedAt time.Time
 	// TraceParent is the trace context of the request that made the job (W3C Trace Context, "traceparent"), or "" when that was not
 	// traced.
 	TraceParent string
@@ -46,7 +48,7 @@ type ClaimRequest struct {
 	Limit int
 	// Duration is how long each lease lives.
 	Duration time.Duration
-	// MaxAttempts is the number of claims after which a job is failed instead.
+	// MaxAttempts is how many attempts may end by a passing fault or a lost lease; after them a job is failed instead.
 	MaxAttempts int
 }
 
@@ -54,23 +56,48 @@ type ClaimRequest struct {
 type Claimed struct {
 	// Leases are the jobs to run.
 	Leases []Lease
-	// Exhausted is the number of jobs that the claim made FAILED, because their attempts were used up.
-	Exhausted int
+	// Exhausted are the jobs that the claim made FAILED, because their attempts were used up. They are leases of nothing.
+	Exhausted []Lease
 }
 
-// LoadError is why a load did not commit, as one of the closed failure codes. It wraps the cause, which must not leave the
-// process.
-type LoadError struct {
+// A Fault says what would have to change for a failed execution to fare better.
+type Fault int
+
+const (
+	// FaultOfJob: other records. The job is FAILED.
+	FaultOfJob Fault = iota
+	// FaultOfLoad: the load or its target, which an operator mends without touching the records. The load is closed until then, and
+	// the job goes back with its payload.
+	FaultOfLoad
+	// FaultPassing: nothing but time. The job is tried again, up to the limit of attempts.
+	FaultPassing
+)
+
+// Failure says why an execution did not commit. None of it is data.
+type Failure struct {
 	// Code is what to store if the job ends with this failure.
 	Code job.FailureCode
-	// Transient tells that another attempt may succeed.
-	Transient bool
-	cause     error
+	// SQLState is PostgreSQL's code of the error (its documentation, appendix A), or "" when it did not come from the database.
+	SQLState string
+	// RecordOrdinal is the first record at which the batch begins to fail, from 1 on, or 0 when that is not known.
+	RecordOrdinal int
+	// Constraint is the name of the violated constraint, or "".
+	Constraint string
+}
+
+// LoadError is why a load did not commit. It wraps the cause, which must not leave the process.
+type LoadError struct {
+	Failure
+	// Fault is whose it is.
+	Fault Fault
+	// Place says for an operator where in the load's own text the fault is, as "line 3, column 5", or "".
+	Place string
+	cause error
 }
 
 // NewLoadError classifies a cause.
-func NewLoadError(code job.FailureCode, transient bool, cause error) *LoadError {
-	return &LoadError{Code: code, Transient: transient, cause: cause}
+func NewLoadError(code job.FailureCode, fault Fault, cause error) *LoadError {
+	return &LoadError{Failure: Failure{Code: code}, Fault: fault, cause: cause}
 }
 
 // Error is the code alone, so that logging it can leak nothing.
@@ -78,6 +105,17 @@ func (e *LoadError) Error() string { return string(e.Code) }
 
 // Unwrap gives the cause to errors.Is and errors.As.
 func (e *LoadError) Unwrap() error { return e.cause }
+
+// A Return gives a job back.
+type Return struct {
+	// Outcome is how the attempt ended: [job.AttemptRetried], which counts to the limit of attempts, or [job.AttemptLoadClosed], which
+	// does not.
+	Outcome job.AttemptOutcome
+	// Delay is when the job is due again.
+	Delay time.Duration
+	// SQLState is PostgreSQL's code of the error, or "".
+	SQLState string
+}
 
 // Queue hands out jobs and takes verdicts on them. Each verdict is one conditional statement on the exact live lease.
 type Queue interface {
@@ -92,11 +130,22 @@ type Queue interface {
 	// stops the load, unless it is in a shared statement that has been sent.
 	Execute(ctx context.Context, l Lease) error
 
-	// Retry gives the job back as PENDING, due after the delay. [ErrStale].
-	Retry(ctx context.Context, l Lease, delay time.Duration) error
+	// Retry gives the job back as PENDING. [ErrStale].
+	Retry(ctx context.Context, l Lease, r Return) error
 
-	// Fail makes the job FAILED with the code. [ErrStale].
-	Fail(ctx context.Context, l Lease, code job.FailureCode) error
+	// Fail makes the job FAILED for a reason. [ErrStale].
+	Fail(ctx context.Context, l Lease, f Failure) error
+
+	// RefusedLate writes down that the lease was gone when its worker wanted to give a verdict.
+	RefusedLate(ctx context.Context, l Lease) error
+
+	// Explain finds the first record at which the job's batch begins to fail with a SQLSTATE, from 1 on, by running its load with the
+	// first of its records in transactions that are rolled back, or 0 when that tells nothing. Cancelling ctx ends it.
+	Explain(ctx context.Context, l Lease, sqlState string) int
+
+	// Prepare tells whether the load's statement fits the database, without running it: nil, a [LoadError], or an error of the
+	// connection.
+	Prepare(ctx context.Context) error
 }
 
 // Backlog is what there is to do for all workers together.

@@ -12,7 +12,7 @@ import (
 func TestLoadErrorShowsItsCodeAndHidesItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("secret")
-	err := NewLoadError(job.FailureTarget, false, cause)
+	err := NewLoadError(job.FailureTarget, FaultOfJob, cause)
 	require.EqualError(t, err, "etl_target_failure")
 	require.ErrorIs(t, err, cause)
 }

@@ -17,7 +17,7 @@ import (
 type recorder struct {
 	outcomes   chan worker.Outcome
 	ended      chan job.Status
-	failures   chan job.FailureCode
+	failures   chan worker.Failure
 	executions chan worker.Outcome
 	waits      chan time.Duration
 	batches    chan int
@@ -28,18 +28,19 @@ func newRecorder() *recorder {
 	return &recorder{
 		outcomes:   make(chan worker.Outcome, room),
 		ended:      make(chan job.Status, room),
-		failures:   make(chan job.FailureCode, room),
+		failures:   make(chan worker.Failure, room),
 		executions: make(chan worker.Outcome, room),
 		waits:      make(chan time.Duration, room),
 		batches:    make(chan int, room),
 	}
 }
 
-func (r *recorder) JobEnded(s job.Status)          { r.ended <- s }
-func (r *recorder) JobFailed(code job.FailureCode) { r.failures <- code }
-func (r *recorder) Outcome(o worker.Outcome)       { r.outcomes <- o }
-func (r *recorder) QueueWait(d time.Duration)      { r.waits <- d }
-func (r *recorder) ClaimBatch(n int)               { r.batches <- n }
+func (r *recorder) JobEnded(s job.Status)      { r.ended <- s }
+func (r *recorder) JobFailed(f worker.Failure) { r.failures <- f }
+func (r *recorder) LoadOpen(string, bool)      {}
+func (r *recorder) Outcome(o worker.Outcome)   { r.outcomes <- o }
+func (r *recorder) QueueWait(d time.Duration)  { r.waits <- d }
+func (r *recorder) ClaimBatch(n int)           { r.batches <- n }
 
 func (r *recorder) ExecutionBegan(ctx context.Context, _ string) (context.Context, func(worker.Outcome)) {
 	return ctx, func(o worker.Outcome) { r.executions <- o }

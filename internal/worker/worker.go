@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,8 +29,10 @@ type Config struct {
 	LeaseDuration time.Duration
 	// PollInterval is the longest pause between two claims while an executor is free, and the pause after a failed claim.
 	PollInterval time.Duration
-	// MaxAttempts is the number of claims after which a job is failed instead of retried.
+	// MaxAttempts is how many attempts may end by a passing fault or a lost lease; after them a job is failed instead of retried.
 	MaxAttempts int
+	// ExplainTimeout bounds the search for the record at fault in a failed batch; with 0 there is none.
+	ExplainTimeout time.Duration
 	// RetryBackoff is the delay after the first failed attempt. It doubles with each further one, to 15 minutes at
 	// most, and is shortened at random by up to a half.
 	RetryBackoff time.Duration
@@ -49,14 +52,16 @@ type Worker struct {
 
 	// wake holds at most one token: there may be something to claim, or a free executor to claim for.
 	wake chan struct{}
-	// claimFailing remembers the result of the latest claim, so that only changes are logged. It is the claimer's own.
-	claimFailing bool
+	// claimFailing remembers the result of the latest claim, so that only changes are logged.
+	claimFailing atomic.Bool
 
 	mu      sync.Mutex
 	running map[*execution]struct{}
 	// cancelled has the jobs whose cancellation was told during the claim that is under way; it is nil between claims.
 	cancelled map[uuid.UUID]struct{}
 	done      sync.WaitGroup
+
+	load *loadGate
 }
 
 // New makes a worker with a fresh identity. It does nothing until [Worker.Run].
@@ -70,7 +75,19 @@ func New(queue Queue, cfg Config, observer Observer, log *slog.Logger) *Worker {
 		id:       uuid.New(),
 		wake:     make(chan struct{}, 1),
 		running:  make(map[*execution]struct{}, cfg.Workers),
+		load:     newLoadGate(observer, log),
 	}
+}
+
+// ErrNotReady says that jobs are not run now.
+var ErrNotReady = errors.New("worker: its load is closed, or it cannot claim")
+
+// Ready is nil while jobs can be run: their load is open, and the latest claim was answered. Else it is [ErrNotReady].
+func (w *Worker) Ready() error {
+	if !w.load.open() || w.claimFailing.Load() {
+		return ErrNotReady
+	}
+	return nil
 }
 
 // Run claims and runs jobs until ctx is done, and then drains: it claims no more, and lets what runs finish within the drain

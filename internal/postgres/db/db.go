@@ -51,9 +51,9 @@ func Exec(s statements.Statement, args statements.Args) Query {
 	return Query{sql: s.SQL, args: s.Positional(args), read: func(*pgx.QueuedQuery) {}}
 }
 
-// Text is SQL that is not the product's: an operator's load, with its named arguments.
-func Text(sql string, args pgx.NamedArgs) Query {
-	return Query{sql: sql, args: []any{args}, read: func(*pgx.QueuedQuery) {}}
+// Text is SQL that is not the product's: an operator's load, with its arguments in their order.
+func Text(sql string, args []any) Query {
+	return Query{sql: sql, args: args, read: func(*pgx.QueuedQuery) {}}
 }
 
 // Row is a statement of which one row is read. Without a row, the error is pgx.ErrNoRows unless read makes another one of it.

@@ -37,10 +37,26 @@ func TestConnectionsSayWhoTheyAreUnlessTheURLDoes(t *testing.T) {
 	require.Equal(t, "other", listen.RuntimeParams["application_name"])
 }
 
+func TestConnectionThatForgetsNothingIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	w := storetest.New(t)
+	loads, err := db.OpenLoads(t.Context(), pgtest.Direct(w.URL), 1)
+	require.NoError(t, err)
+	t.Cleanup(loads.Close)
+	conn, err := loads.Acquire(t.Context())
+	require.NoError(t, err)
+	w.MustExec("SELECT pg_terminate_backend($1, 10000)", conn.Conn().PgConn().PID())
+	conn.Release()
+	var one int
+	require.NoError(t, loads.QueryRow(t.Context(), "SELECT 1").Scan(&one))
+}
+
 func TestMalformedURLIsAnError(t *testing.T) {
 	t.Parallel()
 	const url = "postgres://user@host:notaport/"
 	_, err := db.Open(t.Context(), url, 1)
+	require.ErrorContains(t, err, "database URL")
+	_, err = db.OpenLoads(t.Context(), url, 1)
 	require.ErrorContains(t, err, "database URL")
 	_, err = db.ParseListen(url)
 	require.ErrorContains(t, err, "database URL")

@@ -145,13 +145,18 @@ func Listen(ctx context.Context, config *pgx.ConnConfig, handle func(worker.Noti
 	}
 }
 
-// listenOnce listens on one connection until it is lost.
-func listenOnce(ctx context.Context, config *pgx.ConnConfig, handle func(worker.Notice)) {
+// connect begins to listen on a connection of its own.
+func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	config = config.Copy()
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "LISTEN "+channel).Close()
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// listenOnce listens on one connection until it is lost.
+func listenOnce(ctx context.Context, config *pgx.ConnConfig, handle func(worker.Notice)) {
+	conn, err := connect(ctx, config)
 	if err != nil {
 		return
 	}
@@ -178,4 +183,23 @@ func parseNotice(line string) (worker.Notice, bool) {
 	rootID, rootErr := uuid.Parse(root)
 	notice := worker.Notice{JobID: jobID, RootID: rootID, Status: job.Status(status)}
 	return notice, err == nil && rootErr == nil && notice.Status.Valid()
+}
+
+// Heard tells whether what is sent on a connection arrives where notices are listened for, by a word that stands for nothing. It waits
+// for that until ctx is done.
+func Heard(ctx context.Context, conn db.Conn, config *pgx.ConnConfig, word string) bool {
+	listener, err := connect(ctx, config)
+	if err != nil {
+		return false
+	}
+	defer listener.Close(context.WithoutCancel(ctx)) // it was only tried
+	if db.Send(ctx, conn, db.Exec(notify, statements.Args{"channel": channel, "lines": word})) != nil {
+		return false
+	}
+	for {
+		notification, err := listener.WaitForNotification(ctx)
+		if err != nil || notification.Payload == word {
+			return err == nil
+		}
+	}
 }

@@ -1,11 +1,13 @@
 package notice_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -106,4 +108,42 @@ func TestAListenerThatCannotConnectTellsNothing(t *testing.T) {
 	nowhere, err := db.ParseListen("postgres://127.0.0.1:1/none")
 	require.NoError(t, err)
 	notice.ListenOnce(t.Context(), nowhere, func(n worker.Notice) { t.Errorf("told %v", n) })
+}
+
+// A conn ends a context once what it was given is sent.
+type conn struct {
+	db.Conn
+	end context.CancelFunc
+}
+
+func (c conn) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return answers{c.Conn.SendBatch(ctx, b), c.end}
+}
+
+type answers struct {
+	pgx.BatchResults
+	end context.CancelFunc
+}
+
+func (a answers) Close() error {
+	defer a.end()
+	return a.BatchResults.Close()
+}
+
+func TestWordIsHeardOnlyWhereNoticesArrive(t *testing.T) {
+	t.Parallel()
+	w := storetest.New(t)
+	here := w.Config.Listen
+	elsewhere, err := db.ParseListen(pgtest.EmptyURL(t))
+	require.NoError(t, err)
+	nowhere, err := db.ParseListen("postgres://127.0.0.1:1/none")
+	require.NoError(t, err)
+	closed := storetest.Open(t, w.URL)
+	closed.Close()
+
+	require.True(t, notice.Heard(t.Context(), w.Pool, here, "word"))
+	require.False(t, notice.Heard(t.Context(), w.Pool, nowhere, "word"))
+	require.False(t, notice.Heard(t.Context(), closed, here, "word"))
+	ctx, end := context.WithCancel(t.Context())
+	require.False(t, notice.Heard(ctx, conn{w.Pool, end}, elsewhere, "word"))
 }

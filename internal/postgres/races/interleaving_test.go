@@ -195,7 +195,8 @@ func (w *world) search(setup func() []actor) map[string]int {
 	}
 	seen := map[string]int{}
 	for order := range interleavings(steps) {
-		w.MustExec(`WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records) DELETE FROM etl_job_records`)
+		w.MustExec(`WITH data AS (DELETE FROM processed_data), ledger AS (DELETE FROM etl_idempotency_records),
+			attempts AS (DELETE FROM etl_job_attempts) DELETE FROM etl_job_records`)
 		outcomes := w.play(setup(), order)
 		w.requireBalance(outcomes, order)
 		var committed []string

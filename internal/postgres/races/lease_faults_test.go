@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -30,12 +29,11 @@ CREATE FUNCTION stepped.clock_timestamp() RETURNS timestamptz VOLATILE SECURITY 
 	AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM stepped.clock';
 GRANT USAGE ON SCHEMA stepped TO PUBLIC`
 
-// stepClock gives the steppedClock to all connections that are made from now on.
+// stepClock gives the steppedClock to the store.
 func (w *world) stepClock() {
 	w.Helper()
 	w.MustExec(steppedClock)
-	database := pgx.Identifier{w.Admin.Config().ConnConfig.Database}.Sanitize()
-	w.MustExec("ALTER DATABASE " + database + " SET search_path = stepped, pg_catalog, public")
+	w.World = w.On(storetest.Open(w, pgtest.Direct(w.URL)+"&search_path=stepped,pg_catalog,public"))
 }
 
 // pastTheFence executes a job as far as into its commit, and lets the lease end there.
@@ -117,7 +115,7 @@ func TestServiceWhoseClockIsDecadesOffDecidesAsAnyOther(t *testing.T) {
 	require.Equal(t, 1, w.Count("etl_job_records WHERE lease_expires_at - interval '1 hour' BETWEEN $1 AND clock_timestamp()", began))
 	require.Empty(t, w.ClaimAll(10), "the lease holds for services with another clock")
 	w.atAnotherTime(func(off *world) {
-		require.NoError(t, off.Store.Retry(t.Context(), lease, time.Hour))
+		require.NoError(t, off.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour}))
 		require.Empty(t, off.ClaimAll(10), "the delay has just begun")
 	})
 	w.MustExec("UPDATE etl_job_records SET next_attempt_at = clock_timestamp()")

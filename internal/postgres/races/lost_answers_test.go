@@ -195,7 +195,7 @@ func TestExecutionWhoseConnectionIsCutHasItsEffectsOnce(t *testing.T) {
 			hold.Cut(t)
 			storetest.RequireLoadError(t, job.FailureTargetUnavailable, true, (<-execution).Err)
 
-			verdict := w.far.Store.Retry(t.Context(), lease, 0) // which waits until the server has rolled back
+			verdict := w.far.Store.Retry(t.Context(), lease, worker.Return{Outcome: job.AttemptRetried}) // which waits until the server has rolled back
 			if c.step == faultproxy.AfterCommit {
 				require.ErrorIs(t, verdict, worker.ErrStale)
 			} else {
@@ -262,9 +262,11 @@ func TestVerdictWhoseConnectionIsCutIsGivenOnce(t *testing.T) {
 		verdict   func(context.Context, *postgres.Store, worker.Lease) error
 		status    job.Status
 	}{
-		"retry": {"retry", func(ctx context.Context, s *postgres.Store, l worker.Lease) error { return s.Retry(ctx, l, time.Hour) }, job.StatusPending},
+		"retry": {"retry", func(ctx context.Context, s *postgres.Store, l worker.Lease) error {
+			return s.Retry(ctx, l, worker.Return{Outcome: job.AttemptRetried, Delay: time.Hour})
+		}, job.StatusPending},
 		"fail": {"fail", func(ctx context.Context, s *postgres.Store, l worker.Lease) error {
-			return s.Fail(ctx, l, job.FailureTarget)
+			return s.Fail(ctx, l, worker.Failure{Code: job.FailureTarget})
 		}, job.StatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

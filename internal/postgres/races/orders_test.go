@@ -76,12 +76,14 @@ func sharedExecuteActor(l worker.Lease) actor {
 }
 
 func retryActor(l worker.Lease) actor {
-	args := storetest.LeaseArgs(l, statements.Args{"delay": time.Duration(0)})
+	args := storetest.LeaseArgs(l, statements.Args{"delay": time.Duration(0), "faults": 1, "outcome": job.AttemptRetried, "sql_state": "40001"})
 	return actor{name: "retry", steps: []step{send("retry", args)}, makes: job.StatusPending}
 }
 
 func failActor(l worker.Lease) actor {
-	args := storetest.LeaseArgs(l, statements.Args{"failure_code": job.FailureTarget})
+	args := storetest.LeaseArgs(l, statements.Args{
+		"failure_code": job.FailureTarget, "sql_state": "23505", "record_ordinal": 1, "constraint_name": "",
+	})
 	return actor{name: "fail", steps: []step{send("fail", args)}, makes: job.StatusFailed}
 }
 

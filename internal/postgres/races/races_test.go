@@ -200,8 +200,12 @@ func TestCancelBeforeRetryBySameWorkerIsFinal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, verdict := range []func(context.Context, worker.Lease) error{
-		func(ctx context.Context, l worker.Lease) error { return w.Store.Retry(ctx, l, 0) },
-		func(ctx context.Context, l worker.Lease) error { return w.Store.Fail(ctx, l, job.FailureTarget) },
+		func(ctx context.Context, l worker.Lease) error {
+			return w.Store.Retry(ctx, l, worker.Return{Outcome: job.AttemptRetried})
+		},
+		func(ctx context.Context, l worker.Lease) error {
+			return w.Store.Fail(ctx, l, worker.Failure{Code: job.FailureTarget})
+		},
 	} {
 		j, lease := w.RunningJob()
 		cancelling := w.CancelInTransaction(j, job.Hash{})

@@ -171,6 +171,8 @@ func TestPurgeOfOneOwnersLineageLeavesAnothersTwinAlone(t *testing.T) {
 	other := job.OwnerOf("owner b")
 	w.Twins(other)
 	w.MustExec(`INSERT INTO etl_idempotency_records SELECT $1, job_record_id, request_digest, record_count FROM etl_idempotency_records`, other[:])
+	w.MustExec(`INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+		SELECT principal_scope_hash, job_record_id, 1, 'retried', created_at FROM etl_job_records`)
 	replay := w.Replayed(root)
 	_, err := w.Cancel(replay, "k")
 	require.NoError(t, err)
@@ -186,6 +188,8 @@ func TestPurgeOfOneOwnersLineageLeavesAnothersTwinAlone(t *testing.T) {
 	require.Equal(t, retention.Purged{Lineages: 2, Jobs: 3, LedgerRows: 1}, w.purge(100))
 	require.Equal(t, 2, w.Count("etl_job_records WHERE principal_scope_hash = $1", other[:]))
 	require.Equal(t, 1, w.Count("etl_idempotency_records WHERE principal_scope_hash = $1", other[:]))
+	require.Equal(t, 2, w.Count("etl_job_attempts WHERE principal_scope_hash = $1", other[:]))
+	require.Equal(t, 2, w.Count("etl_job_attempts"))
 }
 
 func TestKeysOfPurgedJobsMakeNewJobs(t *testing.T) {

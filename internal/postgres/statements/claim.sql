@@ -54,7 +54,7 @@ room AS MATERIALIZED (
 shared AS MATERIALIZED (
 	SELECT due.*
 	FROM turn, room, LATERAL (
-		SELECT principal_scope_hash, job_record_id, next_attempt_at AS due_at
+		SELECT principal_scope_hash, job_record_id, next_attempt_at AS due_at, 0 AS lost
 		FROM etl_job_records
 		WHERE request_payload IS NOT NULL AND lease_claim_id IS NULL
 			AND principal_scope_hash BETWEEN turn.owner AND turn.owner
@@ -66,7 +66,7 @@ shared AS MATERIALIZED (
 ),
 -- What the shares leave, for the oldest jobs of all. The planner takes a range that begins at -infinity for short.
 oldest AS MATERIALIZED (
-	SELECT principal_scope_hash, job_record_id, next_attempt_at AS due_at
+	SELECT principal_scope_hash, job_record_id, next_attempt_at AS due_at, 0 AS lost
 	FROM etl_job_records
 	WHERE job_status = 'PENDING' AND next_attempt_at BETWEEN '-infinity' AND (SELECT at FROM moment)
 		AND (principal_scope_hash, job_record_id) NOT IN (SELECT principal_scope_hash, job_record_id FROM shared)
@@ -77,33 +77,42 @@ oldest AS MATERIALIZED (
 pending AS (SELECT * FROM shared UNION ALL SELECT * FROM oldest),
 -- What the pending jobs leave, for the leases that ended first.
 expired AS MATERIALIZED (
-	SELECT principal_scope_hash, job_record_id, lease_expires_at AS due_at
+	SELECT principal_scope_hash, job_record_id, lease_expires_at AS due_at, 1 AS lost, attempt_count, attempt_started_at
 	FROM etl_job_records
 	WHERE lease_owner_id IS NOT NULL AND lease_expires_at <= (SELECT at FROM moment)
 	ORDER BY lease_expires_at
 	LIMIT (SELECT @limit - count(*) FROM pending)
 	FOR UPDATE SKIP LOCKED
 ),
-due AS (SELECT * FROM pending UNION ALL SELECT * FROM expired)
+-- An attempt whose lease was lost did not end its job. Of one that began before this was written down, the end of the lease is known.
+timeline AS (
+	INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
+	SELECT principal_scope_hash, job_record_id, attempt_count, 'lease_lost', coalesce(attempt_started_at, due_at)
+	FROM expired
+),
+due AS (SELECT * FROM pending UNION ALL SELECT principal_scope_hash, job_record_id, due_at, lost FROM expired)
 UPDATE etl_job_records AS job
--- A job at the attempt limit becomes FAILED instead.
-SET job_status = CASE WHEN attempt_count < @max_attempts THEN 'RUNNING' ELSE 'FAILED' END,
-	attempt_count = CASE WHEN attempt_count < @max_attempts THEN attempt_count + 1 ELSE attempt_count END,
-	request_payload = CASE WHEN attempt_count < @max_attempts THEN request_payload END,
-	lease_claim_id = CASE WHEN attempt_count < @max_attempts THEN gen_random_uuid() END,
-	lease_owner_id = CASE WHEN attempt_count < @max_attempts THEN @worker_id::uuid END,
-	lease_expires_at = CASE WHEN attempt_count < @max_attempts THEN clock_timestamp() + @duration::interval END,
-	failure_code = CASE WHEN attempt_count < @max_attempts THEN NULL ELSE @failure_code END,
+-- A job that faults have ended as often as is allowed becomes FAILED instead.
+SET job_status = CASE WHEN fault_count + lost < @max_attempts THEN 'RUNNING' ELSE 'FAILED' END,
+	fault_count = fault_count + lost,
+	attempt_count = CASE WHEN fault_count + lost < @max_attempts THEN attempt_count + 1 ELSE attempt_count END,
+	attempt_started_at = CASE WHEN fault_count + lost < @max_attempts THEN clock_timestamp() ELSE attempt_started_at END,
+	request_payload = CASE WHEN fault_count + lost < @max_attempts THEN request_payload END,
+	lease_claim_id = CASE WHEN fault_count + lost < @max_attempts THEN gen_random_uuid() END,
+	lease_owner_id = CASE WHEN fault_count + lost < @max_attempts THEN @worker_id::uuid END,
+	lease_expires_at = CASE WHEN fault_count + lost < @max_attempts THEN clock_timestamp() + @duration::interval END,
+	failure_code = CASE WHEN fault_count + lost < @max_attempts THEN NULL ELSE @failure_code END,
 	updated_at = clock_timestamp()
 -- The due jobs are joined as arrays, which the planner takes for short; for a share of all pending jobs, it would rather read the
 -- whole table.
 FROM unnest(
-	ARRAY(SELECT principal_scope_hash FROM due), ARRAY(SELECT job_record_id FROM due), ARRAY(SELECT due_at FROM due)
-) AS due (principal_scope_hash, job_record_id, due_at)
+	ARRAY(SELECT principal_scope_hash FROM due), ARRAY(SELECT job_record_id FROM due), ARRAY(SELECT due_at FROM due),
+	ARRAY(SELECT lost FROM due)
+) AS due (principal_scope_hash, job_record_id, due_at, lost)
 WHERE job.principal_scope_hash = due.principal_scope_hash AND job.job_record_id = due.job_record_id
 RETURNING job.principal_scope_hash, job.job_record_id,
 	coalesce(job.replay_root_job_record_id, job.job_record_id), job.lease_claim_id, job.attempt_count,
-	clock_timestamp() - due.due_at, job.request_digest,
+	job.fault_count, job.attempt_started_at, clock_timestamp() - due.due_at, job.request_digest,
 	-- A short payload comes along.
 	CASE WHEN octet_length(job.request_payload) <= @max_claimed_payload THEN job.request_payload END,
 	coalesce(job.trace_parent, '')

@@ -62,3 +62,7 @@ WITH fence AS (
 )
 INSERT INTO etl_idempotency_records (principal_scope_hash, job_record_id, request_digest, record_count)
 VALUES (@owner, @id, (SELECT request_digest FROM fence), (SELECT record_count FROM fence))
+
+-- name: check constraints now
+-- What a commit would check, without one.
+SET CONSTRAINTS ALL IMMEDIATE

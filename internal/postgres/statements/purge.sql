@@ -60,6 +60,9 @@ SELECT (SELECT count(*) FROM lineage),
 	DELETE FROM etl_idempotency_records AS record USING whole
 	WHERE record.principal_scope_hash = whole.principal_scope_hash AND record.job_record_id = ANY (whole.job_ids)
 	RETURNING 1
+), attempt AS (
+	DELETE FROM etl_job_attempts AS attempt USING whole
+	WHERE attempt.principal_scope_hash = whole.principal_scope_hash AND attempt.job_record_id = ANY (whole.job_ids)
 ), job AS (
 	DELETE FROM etl_job_records AS job USING whole
 	WHERE job.principal_scope_hash = whole.principal_scope_hash AND job.job_record_id = ANY (whole.job_ids)

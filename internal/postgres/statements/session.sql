@@ -18,6 +18,7 @@ FROM (VALUES
 	('bytea_output', 'hex'),
 	('extra_float_digits', '1'),
 	('row_security', 'on'),
+	('search_path', '"$user", public'),
 	('lock_timeout', '0'),
 	('statement_timeout', '0'),
 	('transaction_timeout', '0'),
@@ -26,6 +27,20 @@ FROM (VALUES
 ) AS wanted (setting, value)
 JOIN pg_catalog.pg_settings ON pg_settings.name = wanted.setting
 WHERE lower(wanted.setting) <> ALL (string_to_array(@kept, ','))
+
+-- name: forget session
+-- Run after each load of an operator's own, so that the next one on this connection finds nothing of it: no role, settings, temporary tables,
+-- cursors, sequences' last values, advisory locks, listens, or statements that SQL has prepared. Those that we have prepared stay.
+CLOSE ALL; UNLISTEN *; RESET ROLE; RESET ALL; DISCARD TEMP; DISCARD SEQUENCES; SELECT pg_advisory_unlock_all();
+DO $$
+DECLARE
+	prepared text;
+BEGIN
+	FOR prepared IN SELECT name FROM pg_catalog.pg_prepared_statements WHERE from_sql LOOP
+		EXECUTE format('DEALLOCATE %I', prepared);
+	END LOOP;
+END
+$$
 
 -- name: begin
 begin

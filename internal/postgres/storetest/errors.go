@@ -26,7 +26,7 @@ func RequireLoadError(t testing.TB, code job.FailureCode, transient bool, err er
 	var failure *worker.LoadError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, code, failure.Code, errors.Unwrap(failure))
-	require.Equal(t, transient, failure.Transient)
+	require.Equal(t, transient, failure.Fault == worker.FaultPassing)
 	require.Equal(t, string(code), err.Error())
 }
 

@@ -99,7 +99,7 @@ func (w *World) CancelledJob() job.Job {
 func (w *World) FailedJob() job.Job {
 	w.Helper()
 	j := w.Submit()
-	require.NoError(w, w.Store.Fail(w.Context(), w.Claim(), job.FailureTarget))
+	require.NoError(w, w.Store.Fail(w.Context(), w.Claim(), worker.Failure{Code: job.FailureTarget}))
 	return w.Get(j.ID)
 }
 

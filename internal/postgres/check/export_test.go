@@ -1,0 +1,4 @@
+package check
+
+// LookAtLoad is the check of the load alone.
+var LookAtLoad = Config.load
