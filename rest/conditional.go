@@ -17,8 +17,10 @@ const entityTagSize = 16
 
 // entityTag is a weak validator (RFC 9110 section 8.8.1) over every represented field, the same in every process.
 func entityTag(body []byte) string {
-	sum := sha256.Sum256(append([]byte(representationVersion), body...))
-	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:entityTagSize]) + `"`
+	hash := sha256.New()
+	hash.Write([]byte(representationVersion))
+	hash.Write(body)
+	return `W/"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:entityTagSize]) + `"`
 }
 
 var (

@@ -48,10 +48,10 @@ func newAccepted(j job.Job) acceptedRepresentation {
 
 func statusURL(j job.Job) string { return jobsPath + "/" + j.ID.String() }
 
-// timestamp is RFC 3339 in UTC with all six digits of the database's microseconds; no time is no text.
+// timestamp is a time as text; no time is no text.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
+	return string(job.AppendTime(nil, t))
 }

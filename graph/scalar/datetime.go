@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-)
 
-// layout is RFC 3339 in UTC with microseconds, the resolution of the database.
-const layout = "2006-01-02T15:04:05.000000Z"
+	"fencepost/internal/job"
+)
 
 // errNotDateTime has no part of the value in it, so that it can be logged.
 var errNotDateTime = errors.New("not an RFC 3339 time in UTC with at most microseconds")
@@ -23,7 +22,7 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 
 // AppendDateTime appends what [MarshalDateTime] writes.
 func AppendDateTime(to []byte, t time.Time) []byte {
-	return append(t.UTC().AppendFormat(append(to, '"'), layout), '"')
+	return append(job.AppendTime(append(to, '"'), t), '"')
 }
 
 // UnmarshalDateTime reads RFC 3339 text that ends in Z and has at most six digits after the seconds. Finer times are refused
@@ -34,7 +33,7 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 		return time.Time{}, errNotDateTime
 	}
 	t, err := time.Parse("2006-01-02T15:04:05Z", text)
-	if err != nil || !strings.HasPrefix(t.Format(layout), strings.TrimSuffix(text, "Z")) { // an hour of one digit, a decimal comma
+	if err != nil || !strings.HasPrefix(string(job.AppendTime(nil, t)), strings.TrimSuffix(text, "Z")) { // an hour of one digit, a decimal comma
 		return time.Time{}, errNotDateTime
 	}
 	return t, nil

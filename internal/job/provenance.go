@@ -2,12 +2,8 @@ package job
 
 import "encoding/json"
 
-const (
-	// provenanceAgent is the one agent of every replay: the service itself, never a principal.
-	provenanceAgent = "urn:fencepost:agent:service"
-	// provenanceTime is RFC 3339 with microseconds, a lexical form of xsd:dateTime.
-	provenanceTime = "2006-01-02T15:04:05.000000Z07:00"
-)
+// provenanceAgent is the one agent of every replay: the service itself, never a principal.
+const provenanceAgent = "urn:fencepost:agent:service"
 
 // provenanceContext maps the members that a [Lineage.Provenance] document uses to IRIs. It stands in the document itself,
 // so that a reader fetches nothing.
@@ -60,7 +56,7 @@ func provenanceOf(j Job) []provenanceNode {
 	activity := provenanceNode{
 		ID:                entity.ID + "#replay",
 		Type:              "prov:Activity",
-		StartedAtTime:     []string{j.CreatedAt.UTC().Format(provenanceTime)},
+		StartedAtTime:     []string{string(AppendTime(nil, j.CreatedAt))}, // a lexical form of xsd:dateTime
 		Used:              []string{j.SourceID.URN()},
 		WasAssociatedWith: []string{provenanceAgent},
 	}
