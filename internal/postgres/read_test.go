@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/storetest"
 )
 
@@ -30,6 +33,33 @@ func TestListIsNewestFirstAndPagedWithoutGaps(t *testing.T) {
 		w.Submit() // newer jobs do not move the pages
 	}
 	require.Equal(t, submitted, seen)
+}
+
+func TestListsLeaveMostConnectionsToEverythingElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	holder := w.BeginAsAdmin()
+	_, err := holder.Exec(t.Context(), "LOCK TABLE etl_job_records")
+	require.NoError(t, err)
+	share := postgres.ReaderShare(w.StorePool)
+	var lists errgroup.Group
+	for range share + 3 {
+		lists.Go(func() error {
+			_, err := w.Service.List(t.Context(), w.Owner, job.Filter{}, job.PageRequest{Limit: 1})
+			return err
+		})
+	}
+	w.WaitForLocks(share)
+
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range int(w.StorePool.Config().MaxConns) - share {
+		conn, err := w.StorePool.Acquire(patience)
+		require.NoError(t, err, "a connection that no list may take")
+		defer conn.Release()
+	}
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.NoError(t, lists.Wait())
 }
 
 func TestListFilters(t *testing.T) {
