@@ -32,7 +32,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 	w := newWorld(t)
 	j := w.Submit()
 	for want, verb := range map[string]func(ctx context.Context) error{
-		"[sql set sql submit shared submit submit]": func(ctx context.Context) error {
+		"[sql submit shared submit submit]": func(ctx context.Context) error {
 			_, err := w.Service.Submit(ctx, w.Owner, storetest.Key(t, "a"), storetest.Batch)
 			return err
 		},
@@ -40,7 +40,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 			_, err := w.Service.Get(ctx, w.Owner, j.ID.String())
 			return err
 		},
-		"[sql set sql cancel shared cancel cancel]": func(ctx context.Context) error {
+		"[sql cancel shared cancel cancel]": func(ctx context.Context) error {
 			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"))
 			return err
 		},
@@ -64,9 +64,9 @@ func TestCallThatGoesAloneHasItsStatementsInItsOwnSpan(t *testing.T) {
 		_, err := w.Service.Submit(ctx, w.Owner, storetest.Key(t, "a"), storetest.LongBatch())
 		require.NoError(t, err)
 	})
-	require.Equal(t, []string{"sql set", "sql submit", "submit"}, names(spans))
-	for _, statement := range spans[:2] {
-		require.Equal(t, spans[2].SpanContext.SpanID(), statement.Parent.SpanID())
+	require.Equal(t, []string{"sql submit", "submit"}, names(spans))
+	for _, statement := range spans[:1] {
+		require.Equal(t, spans[1].SpanContext.SpanID(), statement.Parent.SpanID())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestExecutionIsTracedStatementByStatement(t *testing.T) {
 		defer cancel()
 		require.NoError(t, w.Store.Execute(ctx, lease))
 	})
-	require.Equal(t, []string{"sql leased payload", "sql begin", "sql set", "sql load", "sql set", "sql succeed", "sql commit"}, names(spans))
+	require.Equal(t, []string{"sql leased payload", "sql begin", "sql load", "sql succeed", "sql commit"}, names(spans))
 }
 
 func TestFailureIsTracedByItsStateWithoutItsText(t *testing.T) {

@@ -71,8 +71,12 @@ func (statementTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.T
 	return ctx
 }
 
-// TraceBatchQuery implements [pgx.BatchTracer]. It is called once a statement has answered.
+// TraceBatchQuery implements [pgx.BatchTracer]. It is called once a statement has answered. What only sets a parameter for the others
+// has no span: there are as many of those as of writes, and they tell nothing.
 func (statementTracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	if data.SQL == set.SQL && data.Err == nil {
+		return
+	}
 	_, span := beginStatement(ctx, data.SQL, trace.WithTimestamp(data.ReadStartTime))
 	endSpan(span, data.Err)
 }
