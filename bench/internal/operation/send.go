@@ -9,10 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"fencepost/bench/internal/load"
 	"fencepost/bench/internal/process"
 	"fencepost/bench/internal/seed"
 	"fencepost/bench/internal/target"
 )
+
+// client keeps a connection for each of the callers, where the default one keeps two.
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: load.Clients}}
 
 // send makes one request, where its rate does not matter, and returns the body of the answer.
 func send(ctx context.Context, address string, r target.Request) (string, error) {
@@ -25,7 +29,7 @@ func send(ctx context.Context, address string, r target.Request) (string, error)
 	if r.Header != "" {
 		request.Header.Set(r.Header, r.HeaderValue)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return "", err
 	}

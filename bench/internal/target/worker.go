@@ -56,7 +56,7 @@ func (w *Worker) clear(ctx context.Context) (*seed.Fuel, error) {
 	if w.Beside != nil {
 		return w.Beside, errors.Join(ledger{w.Pool}.clear(ctx), w.Beside.Burn(ctx))
 	}
-	return seed.NewFuel(w.DatabaseURL), ledger{w.Pool}.clear(ctx, "etl_job_records")
+	return seed.NewFuel(w.DatabaseURL), ledger{w.Pool}.clear(ctx, "etl_job_attempts", "etl_job_records")
 }
 
 // Run implements compare.Target.
