@@ -66,7 +66,7 @@ func TestTimelineHasEachAttemptAndTheLastOne(t *testing.T) {
 	require.Equal(t, "retried", told.Attempts[0].Outcome)
 	require.NotZero(t, p.job(t, "show", uuid.NewString()).code)
 
-	idle := serve(t, url, servertest.WithoutWorkers)
+	idle := serve(t, pgtest.URL(t), servertest.WithoutWorkers) // on a database of its own, where nobody runs the job
 	waiting := idle.id(t, "submit", ordersFile(t))
 	require.Regexp(t, `SQLSTATE\n$`, idle.prints(t, "show", waiting))
 }

@@ -67,6 +67,8 @@ type Database struct {
 	LoadSQLFile string
 	// ExplainNames lets owners see the names of constraints that their records violate.
 	ExplainNames bool
+
+	private bool // this process has started it, so that its tables can only be made from now on
 }
 
 // Site says where a server keeps its users and, without a database URL, its data.

@@ -49,7 +49,9 @@ func (p *Process) openBackend(
 		return nil, err
 	}
 	config.Loads = loads
-	if err := check.FirstFailure(check.Run(ctx, check.Config{Pool: pool, Listen: config.Listen, Load: config.Load})); err != nil {
+	if err := check.FirstFailure(check.Run(ctx, check.Config{
+		Pool: pool, Listen: config.Listen, Load: config.Load, LoadMayWait: d.private,
+	})); err != nil {
 		return nil, err
 	}
 	store := postgres.NewStore(pool, config)

@@ -95,7 +95,7 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 		return err
 	}
 	p.closers = append(p.closers, s.stop)
-	c.Database.URL = s.databaseURL
+	c.Database.URL, c.Database.private = s.databaseURL, s.dataDir != ""
 	metrics, err := p.startTelemetry(ctx, c.Runtime, routes()...)
 	if err != nil {
 		return err

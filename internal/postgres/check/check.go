@@ -53,6 +53,8 @@ type Config struct {
 	Listen *pgx.ConnConfig
 	// Load is what jobs run.
 	Load postgres.Load
+	// LoadMayWait makes a load that does not fit a warning: its table may be made yet, and until then the load is closed.
+	LoadMayWait bool
 }
 
 // longestSkew is how far the clocks of the server and of this process may be apart.
@@ -187,12 +189,19 @@ func (c Config) load(ctx context.Context) Result {
 	case !ofLoad && err != nil:
 		return failed("load", "the load statement could not be tried, since the connection was lost: try again")
 	case ofLoad && fault.Place != "":
-		return failed("load", fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s at %s of its file", fault.SQLState, fault.Place))
+		return c.misfit(fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s at %s of its file", fault.SQLState, fault.Place))
 	case ofLoad:
-		return failed("load", fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s", fault.SQLState))
+		return c.misfit(fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s", fault.SQLState))
 	default:
 		return passed("load")
 	}
+}
+
+func (c Config) misfit(finding string) Result {
+	if c.LoadMayWait {
+		return Result{"load", Warned, finding}
+	}
+	return failed("load", finding)
 }
 
 // preparedStatements wants one to outlive its transaction. Behind a pooler that shares servers among clients by transaction, it is on

@@ -205,6 +205,15 @@ func TestEachFaultIsToldWithItsRemedyInOneSentence(t *testing.T) {
 	}
 }
 
+func TestLoadWhoseTableMayBeMadeYetIsAWarning(t *testing.T) {
+	t.Parallel()
+	results := check.Run(t.Context(), check.Config{
+		Pool: storetest.Open(t, newURL(t)), Load: load(t, "INSERT INTO prices\nSELECT @records"), LoadMayWait: true,
+	})
+	require.Equal(t, check.Warned, named(t, results, "load").State)
+	require.NoError(t, check.FirstFailure(results))
+}
+
 func named(t *testing.T, results []check.Result, name string) check.Result {
 	t.Helper()
 	for _, r := range results {
