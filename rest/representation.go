@@ -53,5 +53,5 @@ func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return string(job.AppendTime(nil, t))
+	return job.FormatTime(t)
 }

@@ -33,7 +33,7 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 		return time.Time{}, errNotDateTime
 	}
 	t, err := time.Parse("2006-01-02T15:04:05Z", text)
-	if err != nil || !strings.HasPrefix(string(job.AppendTime(nil, t)), strings.TrimSuffix(text, "Z")) { // an hour of one digit, a decimal comma
+	if err != nil || !strings.HasPrefix(job.FormatTime(t), strings.TrimSuffix(text, "Z")) { // an hour of one digit, a decimal comma
 		return time.Time{}, errNotDateTime
 	}
 	return t, nil

@@ -56,7 +56,7 @@ func provenanceOf(j Job) []provenanceNode {
 	activity := provenanceNode{
 		ID:                entity.ID + "#replay",
 		Type:              "prov:Activity",
-		StartedAtTime:     []string{string(AppendTime(nil, j.CreatedAt))}, // a lexical form of xsd:dateTime
+		StartedAtTime:     []string{FormatTime(j.CreatedAt)}, // a lexical form of xsd:dateTime
 		Used:              []string{j.SourceID.URN()},
 		WasAssociatedWith: []string{provenanceAgent},
 	}

@@ -16,3 +16,9 @@ func AppendTime(to []byte, t time.Time) []byte {
 	to[point] = '.'
 	return append(to, 'Z')
 }
+
+// FormatTime is what [AppendTime] appends, as a text.
+func FormatTime(t time.Time) string {
+	var room [32]byte
+	return string(AppendTime(room[:0], t))
+}
