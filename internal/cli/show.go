@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,15 +33,15 @@ turned away, and the last one.`,
 		Example: `  fencepost job show 0199c2f0-6a00-7000-8000-000000000001`,
 		Args:    command.NamedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
-			attempts, err := c.Attempts(ctx, id)
-			if err != nil {
-				return err
-			}
 			found, err := c.Get(ctx, id)
+			s := shown{Job: found}
+			if err == nil {
+				s.Attempts, err = c.Attempts(ctx, id)
+			}
 			if err != nil {
 				return err
 			}
-			return j.showTimeline(shown{found, attempts})
+			return j.showTimeline(s)
 		}),
 		ValidArgsFunction: j.completeJob(),
 	}
@@ -52,9 +53,7 @@ func (j *jobCommand) showTimeline(s shown) error {
 	if j.output == outputJSON {
 		return j.showJSON(s, "  ")
 	}
-	if err := j.showJobs(s.Job, s.Job); err != nil {
-		return err
-	}
+	err := j.showJobs(s.Job, s.Job)
 	w := tabwriter.NewWriter(j.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nATTEMPT\tOUTCOME\tSTARTED\tENDED\tSQLSTATE")
 	for _, a := range s.Attempts {
@@ -63,7 +62,7 @@ func (j *jobCommand) showTimeline(s shown) error {
 	if !s.AttemptStartedAt.IsZero() && s.last() {
 		fmt.Fprintln(w, row(s.AttemptCount, string(s.Status), s.AttemptStartedAt, s.ended(), s.FailureSQLState))
 	}
-	return w.Flush()
+	return errors.Join(err, w.Flush())
 }
 
 // last reports whether the job itself tells of its latest attempt, which no row of the timeline does then.

@@ -134,6 +134,13 @@ func TestAttemptsOfNoJobsAreNone(t *testing.T) {
 	assert.Empty(t, none)
 }
 
+func TestAPageOfAttemptsNeedsACursorOfThem(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, err := f.AttemptsOf(t.Context(), f.owner, f.submit().ID.String(), job.PageRequest{Cursor: "of something else"})
+	assert.Error(t, err)
+}
+
 func TestALineageIsTheSameFromEachOfItsJobs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -50,6 +50,10 @@ func TestListsLeaveMostConnectionsToEverythingElse(t *testing.T) {
 		})
 	}
 	w.WaitForLocks(share)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, err = w.Store.List(gone, w.Owner, job.Filter{}, job.Page{Limit: 1})
+	require.Error(t, err, "who waits in line may leave it")
 
 	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -81,6 +81,7 @@ func TestStoppedWorkerDoesNotWaitForAClosedLoad(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	require.False(t, g.admits(stopped, prepares))
+	(&Worker{load: g}).claimOnce(stopped, t.Context()) // would panic without a queue if it asked for a job
 }
 
 func TestPoisonedJobDoesNotKeepItsLoadClosedForOthers(t *testing.T) {
