@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -61,22 +62,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Job, error] {
 		Jobs       []Job  `json:"jobs"`
 		NextCursor string `json:"nextCursor"`
 	}
-	return func(yield func(Job, error) bool) {
-		for query, more := f.query(), true; more; {
-			p, _, err := fetch[page](ctx, c, read(jobsPath, query))
-			if err != nil {
-				yield(Job{}, err)
-				return
-			}
-			for _, job := range p.Jobs {
-				if !yield(job, nil) {
-					return
-				}
-			}
-			query.Set("cursor", p.NextCursor)
-			more = p.NextCursor != ""
-		}
-	}
+	return paged(ctx, c, jobsPath, f.query(), func(p page) ([]Job, string) { return p.Jobs, p.NextCursor })
 }
 
 // Attempts returns the attempts of a job that did not end it, and the workers that came back too late, by number.
@@ -86,16 +72,38 @@ func (c *Client) Attempts(ctx context.Context, id uuid.UUID) ([]Attempt, error) 
 		NextCursor string    `json:"nextCursor"`
 	}
 	attempts := []Attempt{}
-	for query, more := (url.Values{"limit": {"100"}}), true; more; {
-		p, _, err := fetch[page](ctx, c, read(jobPath(id)+"/attempts", query))
+	for attempt, err := range paged(ctx, c, jobPath(id)+"/attempts", url.Values{"limit": {"100"}},
+		func(p page) ([]Attempt, string) { return p.Attempts, p.NextCursor }) {
 		if err != nil {
 			return nil, err
 		}
-		attempts = append(attempts, p.Attempts...)
-		query.Set("cursor", p.NextCursor)
-		more = p.NextCursor != ""
+		attempts = append(attempts, attempt)
 	}
 	return attempts, nil
+}
+
+// paged goes through the pages of a list, each of which has its items and the cursor of the next one. Each loop begins anew.
+func paged[Page, Item any](
+	ctx context.Context, c *Client, path string, first url.Values, content func(Page) (items []Item, next string),
+) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for query, more := maps.Clone(first), true; more; {
+			p, _, err := fetch[Page](ctx, c, read(path, query))
+			if err != nil {
+				var none Item
+				yield(none, err)
+				return
+			}
+			items, next := content(p)
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			query.Set("cursor", next)
+			more = next != ""
+		}
+	}
 }
 
 func (f Filter) query() url.Values {

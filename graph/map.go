@@ -97,10 +97,7 @@ func toConnection(page job.JobPage, request job.PageRequest) *model.JobConnectio
 	for i, node := range nodes {
 		edges[i] = &model.JobEdge{Node: node, Cursor: page.Cursor(node.Record)}
 	}
-	info := &model.PageInfo{HasNextPage: page.More, HasPreviousPage: request.Cursor != ""}
-	if len(edges) > 0 {
-		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
-	}
+	info := toPageInfo(page.More, request, len(edges), func(i int) *string { return &edges[i].Cursor })
 	return &model.JobConnection{Edges: edges, Nodes: nodes, PageInfo: info}
 }
 
@@ -113,11 +110,17 @@ func toAttemptConnection(page job.AttemptPage, request job.PageRequest) *model.J
 		}
 		edges[i] = &model.JobAttemptEdge{Node: nodes[i], Cursor: page.Cursor(a)}
 	}
-	info := &model.PageInfo{HasNextPage: page.More, HasPreviousPage: request.Cursor != ""}
-	if len(edges) > 0 {
-		info.StartCursor, info.EndCursor = &edges[0].Cursor, &edges[len(edges)-1].Cursor
-	}
+	info := toPageInfo(page.More, request, len(edges), func(i int) *string { return &edges[i].Cursor })
 	return &model.JobAttemptConnection{Edges: edges, Nodes: nodes, PageInfo: info}
+}
+
+// toPageInfo says where a page of so many edges lies.
+func toPageInfo(more bool, request job.PageRequest, edges int, cursor func(i int) *string) *model.PageInfo {
+	info := &model.PageInfo{HasNextPage: more, HasPreviousPage: request.Cursor != ""}
+	if edges > 0 {
+		info.StartCursor, info.EndCursor = cursor(0), cursor(edges-1)
+	}
+	return info
 }
 
 // toProblemCode spells a code as the enum does; no code stays none.

@@ -56,6 +56,16 @@ func serve(t *testing.T, url string, changes ...func(*server.Config)) *site {
 	return &site{servertest.Serve(t, url, changes...).API}
 }
 
+// serveGated is a server whose one job has come to a gate in its load.
+func serveGated(t *testing.T, url string) (p *site, g *pgtest.Gate, id string) {
+	t.Helper()
+	g = pgtest.NewGate(t, url)
+	p = serve(t, url, servertest.Loading(g.LoadFile))
+	id = p.id(t, "submit", ordersFile(t))
+	g.RequireWaiting(t)
+	return p, g, id
+}
+
 const orders = `[{"id":"order-1"},{"id":"order-2"}]`
 
 // env is the environment of a user of the server.

@@ -74,10 +74,7 @@ func TestTimelineHasEachAttemptAndTheLastOne(t *testing.T) {
 func TestTimelineOfARunningJobIsOpenAndOfOneThatRetriesIsWhole(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	g := pgtest.NewGate(t, url)
-	p := serve(t, url, servertest.Loading(g.LoadFile))
-	id := p.id(t, "submit", ordersFile(t))
-	g.RequireWaiting(t)
+	p, g, id := serveGated(t, url)
 	require.Regexp(t, `\n1 +RUNNING +20\S+ +- +-\n$`, p.prints(t, "show", id))
 	_, err := pgtest.SuperuserPool(t, url).Exec(t.Context(), `INSERT INTO etl_job_attempts (principal_scope_hash, job_record_id, attempt_number, attempt_outcome, started_at)
 		SELECT principal_scope_hash, job_record_id, attempt_count, 'lease_lost', attempt_started_at FROM etl_job_records`)

@@ -40,11 +40,7 @@ func TestWatchEndsWithTheCodeOfTheEnd(t *testing.T) {
 
 func TestWatchShowsEachChangeOfAGatedJob(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	g := pgtest.NewGate(t, url)
-	p := serve(t, url, servertest.Loading(g.LoadFile))
-	id := p.id(t, "submit", ordersFile(t))
-	g.RequireWaiting(t)
+	p, g, id := serveGated(t, pgtest.URL(t))
 	stdout, printed := io.Pipe()
 	code := make(chan int)
 	go func() {

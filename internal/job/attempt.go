@@ -62,13 +62,11 @@ func (p AttemptPage) Next() string {
 // AttemptsOf returns a page of the attempts of one job of the owner, or [CodeJobNotFound].
 func (s *Service) AttemptsOf(ctx context.Context, owner Owner, id string, r PageRequest) (AttemptPage, error) {
 	jobID := parseID(id)
-	if _, err := attemptsScope(jobID).attemptsPage(r); err != nil {
-		return AttemptPage{}, err
-	}
-	if _, err := s.Get(ctx, owner, id); err != nil {
-		return AttemptPage{}, err
-	}
 	pages, err := s.Attempts(ctx, owner, []uuid.UUID{jobID}, r)
+	if err != nil {
+		return AttemptPage{}, err
+	}
+	_, err = s.Get(ctx, owner, id)
 	return pages[jobID], err
 }
 
@@ -96,8 +94,8 @@ func (s *Service) Attempts(ctx context.Context, owner Owner, ids []uuid.UUID, r 
 
 // attemptsPage validates a request and asks for one attempt more than its limit.
 func (s cursorScope) attemptsPage(r PageRequest) (AttemptsAfter, error) {
-	if r.Limit < 1 || r.Limit > MaxPageSize {
-		return AttemptsAfter{}, Refuse(CodeInvalidPageRequest)
+	if err := r.checkLimit(); err != nil {
+		return AttemptsAfter{}, err
 	}
 	after, err := s.decodeAttempt(r.Cursor)
 	return AttemptsAfter{Limit: r.Limit + 1, Number: after.Number, Outcome: after.Outcome}, err

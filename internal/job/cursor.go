@@ -14,11 +14,13 @@ import (
 // MaxPageSize is the greatest number of jobs on one page.
 const MaxPageSize = 100
 
-// A cursor is opaque to clients: the position of a page's last job, behind a tag of the list that it belongs to, so that
+// A cursor is opaque to clients: the place of a page's last job or attempt, behind a tag of the list that it belongs to, so that
 // a cursor can't be carried over to another list or other filters.
 const (
 	cursorTagSize = 8
-	cursorSize    = cursorTagSize + 1 + len(uuid.UUID{})
+	positionSize  = 1 + len(uuid.UUID{})
+	attemptSize   = 1 + 4
+	cursorSize    = cursorTagSize + positionSize // of the longest
 )
 
 var cursorEncoding = base64.RawURLEncoding
@@ -54,33 +56,47 @@ func attemptsScope(id uuid.UUID) cursorScope { return newCursorScope("attempts "
 
 func lineageScope(id uuid.UUID) cursorScope { return newCursorScope("lineage " + id.String()) }
 
-func (s cursorScope) encode(p Position) string {
+// seal is the cursor of a place in the list, as bytes.
+func (s cursorScope) seal(place []byte) string {
 	raw := append(make([]byte, 0, cursorSize), s[:]...)
-	raw = append(raw, byte(p.Generation)) //nolint:gosec // at most MaxGeneration
-	return cursorEncoding.EncodeToString(append(raw, p.ID[:]...))
+	return cursorEncoding.EncodeToString(append(raw, place...))
 }
 
-// decode reads a cursor of this very list; an empty one is the beginning. The position must lead back to the cursor, which
-// refuses those of other lists, and base64 that is spelled in another way (stray bits, line breaks).
+// open reads the place of so many bytes out of a cursor of this very list. It must lead back to the cursor, which refuses those of other
+// lists, and base64 that is spelled in another way (stray bits, line breaks).
+func (s cursorScope) open(cursor string, size int) (place []byte, err error) {
+	raw, err := cursorEncoding.DecodeString(cursor)
+	if err != nil || len(raw) != cursorTagSize+size || s.seal(raw[cursorTagSize:]) != cursor {
+		return nil, Refuse(CodeInvalidPageRequest)
+	}
+	return raw[cursorTagSize:], nil
+}
+
+func (s cursorScope) encode(p Position) string {
+	var place [positionSize]byte
+	place[0] = byte(p.Generation) //nolint:gosec // at most MaxGeneration
+	copy(place[1:], p.ID[:])
+	return s.seal(place[:])
+}
+
+// decode reads the cursor of a job; an empty one is the beginning.
 func (s cursorScope) decode(cursor string) (Position, error) {
 	if cursor == "" {
 		return Position{}, nil
 	}
-	raw, err := cursorEncoding.DecodeString(cursor)
-	if err != nil || len(raw) != cursorSize {
-		return Position{}, Refuse(CodeInvalidPageRequest)
+	place, err := s.open(cursor, positionSize)
+	if err != nil {
+		return Position{}, err
 	}
-	position := Position{Generation: int(raw[cursorTagSize]), ID: uuid.UUID(raw[cursorTagSize+1:])}
-	if s.encode(position) != cursor {
-		return Position{}, Refuse(CodeInvalidPageRequest)
-	}
-	return position, nil
+	return Position{Generation: int(place[0]), ID: uuid.UUID(place[1:])}, nil
 }
 
-// encodeAttempt is the cursor of an attempt: its outcome and its number, behind the tag.
+// encodeAttempt is the cursor of an attempt: its outcome and its number.
 func (s cursorScope) encodeAttempt(a Attempt) string {
-	raw := append(s[:], byte(slices.Index(AttemptOutcomes, a.Outcome)))                        //nolint:gosec // one of a few
-	return cursorEncoding.EncodeToString(binary.BigEndian.AppendUint32(raw, uint32(a.Number))) //nolint:gosec // from 1 on
+	var place [attemptSize]byte
+	place[0] = byte(slices.Index(AttemptOutcomes, a.Outcome)) //nolint:gosec // one of a few
+	binary.BigEndian.PutUint32(place[1:], uint32(a.Number))   //nolint:gosec // from 1 on
+	return s.seal(place[:])
 }
 
 // decodeAttempt is to encodeAttempt as decode is to encode.
@@ -88,14 +104,13 @@ func (s cursorScope) decodeAttempt(cursor string) (Attempt, error) {
 	if cursor == "" {
 		return Attempt{}, nil
 	}
-	raw, err := cursorEncoding.DecodeString(cursor)
-	if err != nil || len(raw) != cursorTagSize+5 || int(raw[cursorTagSize]) >= len(AttemptOutcomes) {
+	place, err := s.open(cursor, attemptSize)
+	if err != nil {
+		return Attempt{}, err
+	}
+	number := int(binary.BigEndian.Uint32(place[1:]))
+	if int(place[0]) >= len(AttemptOutcomes) || number > math.MaxInt32 {
 		return Attempt{}, Refuse(CodeInvalidPageRequest)
 	}
-	number := int(binary.BigEndian.Uint32(raw[cursorTagSize+1:]))
-	a := Attempt{Number: number, Outcome: AttemptOutcomes[raw[cursorTagSize]]}
-	if s.encodeAttempt(a) != cursor || number > math.MaxInt32 {
-		return Attempt{}, Refuse(CodeInvalidPageRequest)
-	}
-	return a, nil
+	return Attempt{Number: number, Outcome: AttemptOutcomes[place[0]]}, nil
 }

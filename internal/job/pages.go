@@ -18,6 +18,13 @@ type PageRequest struct {
 	Cursor string
 }
 
+func (r PageRequest) checkLimit() error {
+	if r.Limit < 1 || r.Limit > MaxPageSize {
+		return Refuse(CodeInvalidPageRequest)
+	}
+	return nil
+}
+
 // JobPage is one page of a list.
 type JobPage struct {
 	// Jobs is the page, at most as long as the limit.
@@ -49,8 +56,8 @@ func newJobPage(scope cursorScope, jobs []Job, limit int) JobPage {
 
 // page validates a request and asks for one job more than its limit.
 func (scope cursorScope) page(r PageRequest) (Page, error) {
-	if r.Limit < 1 || r.Limit > MaxPageSize {
-		return Page{}, Refuse(CodeInvalidPageRequest)
+	if err := r.checkLimit(); err != nil {
+		return Page{}, err
 	}
 	after, err := scope.decode(r.Cursor)
 	return Page{Limit: r.Limit + 1, After: after}, err

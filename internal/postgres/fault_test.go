@@ -12,6 +12,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/db"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
@@ -183,7 +184,7 @@ func TestStatementThatAPoolerLosesEachTimeIsTheLoadsFault(t *testing.T) {
 func TestLoadFindsNothingOfAnEarlierOneInItsSession(t *testing.T) {
 	t.Parallel()
 	w := storetest.New(t)
-	loads, err := db.OpenLoads(t.Context(), w.URL, 1)
+	loads, err := db.OpenLoads(t.Context(), pgtest.Direct(w.URL), 1) // a pooler in transaction mode would give each statement another session
 	require.NoError(t, err)
 	t.Cleanup(loads.Close)
 	load, err := postgres.NewLoad(`SELECT leave_behind(@records::jsonb)`)

@@ -16,15 +16,21 @@ func jobRows() pgx.RowToFunc[job.Job] {
 	return func(row pgx.CollectableRow) (job.Job, error) { return scanner.Scan(row) }
 }
 
+// jobRowsWith reads rows that have one more column behind those of a job, and makes of both what is wanted.
+func jobRowsWith[Extra, T any](combine func(job.Job, Extra) T) pgx.RowToFunc[T] {
+	var extra Extra
+	scanner := statements.NewJobScanner(&extra)
+	return func(row pgx.CollectableRow) (T, error) {
+		j, err := scanner.Scan(row)
+		return combine(j, extra), err
+	}
+}
+
 // placedJobRows reads the rows of one answer to calls that came together.
 func placedJobRows() pgx.RowToFunc[batch.Placed[job.Job]] {
-	var place int
-	scanner := statements.NewJobScanner(&place)
-	return func(row pgx.CollectableRow) (p batch.Placed[job.Job], err error) {
-		p.Result, err = scanner.Scan(row)
-		p.Place = place
-		return p, err
-	}
+	return jobRowsWith(func(j job.Job, place int) batch.Placed[job.Job] {
+		return batch.Placed[job.Job]{Result: j, Place: place}
+	})
 }
 
 // notFound names the absence of a row.

@@ -27,10 +27,8 @@ type lineageRow struct {
 
 // Lineages implements job.Store. It takes one statement, and two more when a lineage is over the limit.
 func (r Reader) Lineages(ctx context.Context, owner job.Owner, ids []uuid.UUID, limit int) (map[uuid.UUID]job.Lineage, error) {
-	rows, err := query(ctx, r, "lineages", func(row pgx.CollectableRow) (member lineageRow, err error) {
-		member.job, err = statements.ScanJob(row, &member.requested)
-		return member, err
-	}, lineagesSQL, statements.Args{"owner": owner[:], "ids": ids, "limit": limit})
+	rows, err := query(ctx, r, "lineages", jobRowsWith(func(j job.Job, requested []uuid.UUID) lineageRow { return lineageRow{j, requested} }),
+		lineagesSQL, statements.Args{"owner": owner[:], "ids": ids, "limit": limit})
 	members := map[uuid.UUID][]job.Job{}
 	for _, r := range rows {
 		members[r.job.RootID()] = append(members[r.job.RootID()], r.job)
@@ -96,10 +94,8 @@ func (r Reader) ancestries(ctx context.Context, owner job.Owner, ids []uuid.UUID
 		job         job.Job
 		requestedID uuid.UUID
 	}
-	steps, err := query(ctx, r, "ancestries", func(row pgx.CollectableRow) (st step, err error) {
-		st.job, err = statements.ScanJob(row, &st.requestedID)
-		return st, err
-	}, ancestriesSQL, statements.Args{"owner": owner[:], "ids": ids})
+	steps, err := query(ctx, r, "ancestries", jobRowsWith(func(j job.Job, requestedID uuid.UUID) step { return step{j, requestedID} }),
+		ancestriesSQL, statements.Args{"owner": owner[:], "ids": ids})
 	chains := map[uuid.UUID][]job.Job{}
 	for _, st := range steps {
 		chains[st.requestedID] = append(chains[st.requestedID], st.job)

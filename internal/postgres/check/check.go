@@ -97,6 +97,8 @@ func FirstFailure(results []Result) error {
 
 func passed(name string) Result { return Result{Name: name, State: Passed} }
 
+func warned(name, finding string) Result { return Result{name, Warned, finding} }
+
 func failed(name, finding string) Result { return Result{name, Failed, finding} }
 
 // facts are what the server says of itself.
@@ -135,7 +137,7 @@ func (f facts) version() Result {
 	case major < oldestServer:
 		return failed("version", fmt.Sprintf("the database is PostgreSQL %d: upgrade it to %d or later", major, oldestServer))
 	case major > newestServer:
-		return Result{"version", Warned, fmt.Sprintf("the database is PostgreSQL %d, and this program was tried with %d to %d", major, oldestServer, newestServer)}
+		return warned("version", fmt.Sprintf("the database is PostgreSQL %d, and this program was tried with %d to %d", major, oldestServer, newestServer))
 	default:
 		return passed("version")
 	}
@@ -143,14 +145,14 @@ func (f facts) version() Result {
 
 func (f facts) writable() Result {
 	if f.readOnly {
-		return Result{"writable", Warned, "the database is read-only, as a standby is: name the primary in --database-url"}
+		return warned("writable", "the database is read-only, as a standby is: name the primary in --database-url")
 	}
 	return passed("writable")
 }
 
 func (f facts) clock() Result {
 	if skew := f.asked.Sub(f.at); skew.Abs() > longestSkew {
-		return Result{"clock", Warned, fmt.Sprintf("the clocks of the database and of this machine are %v apart: set them by NTP", skew.Abs().Round(time.Second))}
+		return warned("clock", fmt.Sprintf("the clocks of the database and of this machine are %v apart: set them by NTP", skew.Abs().Round(time.Second)))
 	}
 	return passed("clock")
 }
@@ -188,18 +190,20 @@ func (c Config) load(ctx context.Context) Result {
 	switch {
 	case !ofLoad && err != nil:
 		return failed("load", "the load statement could not be tried, since the connection was lost: try again")
-	case ofLoad && fault.Place != "":
-		return c.misfit(fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s at %s of its file", fault.SQLState, fault.Place))
 	case ofLoad:
-		return c.misfit(fmt.Sprintf("the load statement does not fit the database: SQLSTATE %s", fault.SQLState))
+		return c.misfit(fault)
 	default:
 		return passed("load")
 	}
 }
 
-func (c Config) misfit(finding string) Result {
+func (c Config) misfit(fault *worker.LoadError) Result {
+	finding := "the load statement does not fit the database: SQLSTATE " + fault.SQLState
+	if fault.Place != "" {
+		finding += fmt.Sprintf(" at %s of its file", fault.Place)
+	}
 	if c.LoadMayWait {
-		return Result{"load", Warned, finding}
+		return warned("load", finding)
 	}
 	return failed("load", finding)
 }
