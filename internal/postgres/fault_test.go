@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/db"
-	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/worker"
 )
