@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -31,12 +32,12 @@ func (s *Store) Cancel(ctx context.Context, owner job.Owner, id uuid.UUID, keyHa
 	c := cancellation{jobKey{owner, id}, keyHash}
 	won, err := s.cancellations.Do(ctx, c)
 	switch {
-	case err != nil:
-		return job.CancelResult{}, err
 	case len(won) > 0:
 		return job.CancelResult{Job: won[0], Transitioned: true}, nil
-	default:
+	case err == nil, isBusy(err):
 		return s.cancelAlone(ctx, c)
+	default:
+		return job.CancelResult{}, err
 	}
 }
 
@@ -58,8 +59,8 @@ func cancellationColumns(cancellations []cancellation) statements.Args {
 // cancelAlone carries out one cancellation, or reads why there is nothing to carry out.
 func (s *Store) cancelAlone(ctx context.Context, c cancellation) (job.CancelResult, error) {
 	var result job.CancelResult
-	err := s.db.Call(ctx, "cancel", func(ctx context.Context) error {
-		err := s.write(ctx, db.Row(cancelWaitingSQL, cancellationColumns([]cancellation{c}), func(row pgx.Row) (err error) {
+	err := s.alone(ctx, "cancel", c.jobKey, func(ctx context.Context, patience time.Duration) error {
+		err := s.db.Send(ctx, lockTimeout(patience), db.Row(cancelWaitingSQL, cancellationColumns([]cancellation{c}), func(row pgx.Row) (err error) {
 			result.Job, err = statements.ScanJob(row, new(int))
 			return err
 		}))

@@ -109,7 +109,7 @@ func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, erro
 // execution is the whole transaction. Its COMMIT is sent without having seen that the statements before it succeeded: after
 // one that failed, PostgreSQL passes over the rest. BEGIN is there for loads that would otherwise commit by themselves.
 func (s *Store) execution(ctx context.Context, l worker.Lease, payload []byte) []db.Query {
-	return append(s.loading(ctx, l, payload), s.lockTimeout(), db.Exec(succeedSQL, leaseArgs(l)), db.Exec(commitSQL, nil))
+	return append(s.loading(ctx, l, payload), lockTimeout(s.config.LockTimeout), db.Exec(succeedSQL, leaseArgs(l)), db.Exec(commitSQL, nil))
 }
 
 // loading begins a transaction with the load in it.

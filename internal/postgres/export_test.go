@@ -1,10 +1,14 @@
 package postgres
 
 import (
+	"context"
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"fencepost/internal/job"
+	"fencepost/internal/postgres/db"
 	"fencepost/internal/postgres/statements"
 )
 
@@ -44,3 +48,14 @@ func (s *Store) WaitingReads() int         { return s.reads.Waiting() }
 func (s *Store) WaitingSubmissions() int   { return s.submissions.Waiting() }
 func (s *Store) WaitingCancellations() int { return s.cancellations.Waiting() }
 func (s *Store) WaitingExecutions() int    { return s.executions.Waiting() }
+
+// Alone carries out a write alone, in a store that has no database.
+func Alone(lockTimeout time.Duration) func(ctx context.Context, thing any, try func(context.Context, time.Duration) error) error {
+	s := &Store{db: db.New(nil, time.Hour), config: Config{LockTimeout: lockTimeout}, contended: newContended()}
+	return func(ctx context.Context, thing any, try func(context.Context, time.Duration) error) error {
+		return s.alone(ctx, "write", thing, try)
+	}
+}
+
+// Contended reports whether the key of a job is known to be held.
+func Contended(s *Store, n job.NewJob) bool { return s.contended.has(keyOf(n)) }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -21,9 +22,9 @@ func (s *Store) Replay(ctx context.Context, sourceID uuid.UUID, n job.NewJob) (j
 		"owner": n.Owner[:], "source_id": sourceID, "id": n.ID, "key_hash": n.KeyHash[:], "digest": n.Payload.Digest[:],
 		"payload": n.Payload.Bytes, "max_generation": job.MaxGeneration, "trace_parent": db.TraceParent(ctx),
 	}
-	err := s.db.Call(ctx, "replay", func(ctx context.Context) error {
+	err := s.alone(ctx, "replay", keyOf(n), func(ctx context.Context, patience time.Duration) error {
 		result = job.ReplayResult{}
-		err := s.write(ctx, db.Row(replaySQL, given, func(row pgx.Row) error {
+		err := s.db.Send(ctx, lockTimeout(patience), db.Row(replaySQL, given, func(row pgx.Row) error {
 			created, err := statements.ScanJob(row)
 			result.Created = &created
 			return err

@@ -25,7 +25,7 @@ import (
 
 // Config sets the bounds of a [Store].
 type Config struct {
-	// LockTimeout is how long a write waits for a row that another transaction holds.
+	// LockTimeout is how long a write waits in all for what another transaction holds.
 	LockTimeout time.Duration
 	// CallTimeout is how long one call may take in all, waiting for a connection included.
 	CallTimeout time.Duration
@@ -55,6 +55,8 @@ type Store struct {
 	submissions   *batch.Gatherer[newJob, job.Job]
 	cancellations *batch.Gatherer[cancellation, job.Job]
 	executions    *batch.Gatherer[worker.Lease, worker.Lease]
+	// What can't be done together takes turns.
+	contended contended
 }
 
 var (
@@ -74,7 +76,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Loads = pool
 	}
 	conn := db.New(pool, config.CallTimeout)
-	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn)}
+	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn), contended: newContended()}
 	s.load.Store(&config.Load)
 	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}
 	s.submissions = &batch.Gatherer[newJob, job.Job]{Verb: "submit", Send: s.shareSubmission}
@@ -98,8 +100,8 @@ func (s *Store) Listen(ctx context.Context, handle func(worker.Notice)) {
 
 // write sends one statement under the lock timeout.
 func (s *Store) write(ctx context.Context, q db.Query) error {
-	return s.db.Send(ctx, s.lockTimeout(), q)
+	return s.db.Send(ctx, lockTimeout(s.config.LockTimeout), q)
 }
 
-// lockTimeout bounds, for its transaction, how long the statements behind it wait for a row.
-func (s *Store) lockTimeout() db.Query { return db.SetDuration("lock_timeout", s.config.LockTimeout) }
+// lockTimeout bounds, for its transaction, how long each statement behind it waits for a row.
+func lockTimeout(d time.Duration) db.Query { return db.SetDuration("lock_timeout", d) }

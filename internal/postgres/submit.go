@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -24,18 +25,26 @@ type newJob struct {
 	traceParent string
 }
 
-// Submit implements job.Store. A submission shares its statement with those that come at the same time, unless it is long. One whose key
-// is in use asks again alone, and so does one whose statement had to wait too long for somebody's key.
+// submissionKey is what at most one job of an owner has.
+type submissionKey struct {
+	owner job.Owner
+	hash  job.Hash
+}
+
+func keyOf(n job.NewJob) submissionKey { return submissionKey{n.Owner, n.KeyHash} }
+
+// Submit implements job.Store. A submission shares its statement with those that come at the same time, unless it is long, or its key
+// contended. One whose key is in use asks again alone, and so does one whose statement had to wait too long for somebody's key.
 func (s *Store) Submit(ctx context.Context, n job.NewJob) (j job.Job, inserted, sameBytes bool, err error) {
 	given := newJob{n, db.TraceParent(ctx)}
-	if len(n.Payload.Bytes) > maxSharedPayload {
+	if len(n.Payload.Bytes) > maxSharedPayload || s.contended.has(keyOf(n)) {
 		return s.submitAlone(ctx, given)
 	}
 	created, err := s.submissions.Do(ctx, given)
 	switch {
 	case len(created) > 0:
 		return created[0], true, true, nil
-	case err == nil, errors.Is(err, job.ErrBusy):
+	case err == nil, isBusy(err):
 		return s.submitAlone(ctx, given)
 	default:
 		return job.Job{}, false, false, err
@@ -47,11 +56,13 @@ func (s *Store) shareSubmission(ctx context.Context, jobs []newJob) ([]batch.Pla
 	return s.shareWrite(ctx, "submit", submitSQL, newJobColumns(jobs))
 }
 
-// shareWrite sends the statement of writes that come together. The jobs that it returns have changed.
+// shareWrite sends the statement of writes that come together, which soon gives up waiting. The jobs that it returns have changed.
 func (s *Store) shareWrite(
 	ctx context.Context, verb string, st statements.Statement, args statements.Args,
 ) (changed []batch.Placed[job.Job], err error) {
-	err = s.db.Try(ctx, verb, func(ctx context.Context) error { return s.write(ctx, db.Rows(st, args, &changed, placedJobRows())) })
+	err = s.db.Try(ctx, verb, func(ctx context.Context) error {
+		return s.db.Send(ctx, lockTimeout(s.sharedTimeout()), db.Rows(st, args, &changed, placedJobRows()))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +94,8 @@ func newJobColumns(jobs []newJob) statements.Args {
 
 // submitAlone creates one job, or reads the one that has its key.
 func (s *Store) submitAlone(ctx context.Context, n newJob) (j job.Job, inserted, sameBytes bool, err error) {
-	err = s.db.Call(ctx, "submit", func(ctx context.Context) error {
-		err := s.write(ctx, db.Row(submitSQL, newJobColumns([]newJob{n}), func(row pgx.Row) (err error) {
+	err = s.alone(ctx, "submit", keyOf(n.NewJob), func(ctx context.Context, patience time.Duration) error {
+		err := s.db.Send(ctx, lockTimeout(patience), db.Row(submitSQL, newJobColumns([]newJob{n}), func(row pgx.Row) (err error) {
 			j, err = statements.ScanJob(row, new(int))
 			return err
 		}))

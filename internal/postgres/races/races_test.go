@@ -321,3 +321,15 @@ func TestWritesThatMeetTheLockTimeoutAreInProgress(t *testing.T) {
 	_, err = w.Service.Submit(t.Context(), w.Owner, storetest.Key(t, "k"), storetest.Batch)
 	storetest.RequireProblem(t, job.CodeSubmissionInProgress, err)
 }
+
+func TestReturnOfAJobMeetsTheLockTimeout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.WithLockTimeout(50*time.Millisecond))
+	running, lease := w.RunningJob()
+	held := w.Begin()
+	_, err := held.Exec(t.Context(), "SELECT FROM etl_job_records WHERE job_record_id = $1 FOR UPDATE", running.ID)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), storetest.Patience)
+	defer cancel()
+	require.ErrorIs(t, w.Store.Retry(ctx, lease, worker.Return{Outcome: job.AttemptRetried}), job.ErrBusy)
+}

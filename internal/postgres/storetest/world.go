@@ -54,7 +54,7 @@ func On(t *testing.T, url string, options ...Option) *World {
 	t.Helper()
 	listen, err := db.ParseListen(pgtest.Direct(url))
 	require.NoError(t, err)
-	config := postgres.Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second, Listen: listen}
+	config := postgres.Config{LockTimeout: 5 * time.Minute, CallTimeout: 6 * time.Minute, Listen: listen}
 	for _, o := range options {
 		o(&config)
 	}
