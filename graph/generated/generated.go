@@ -1088,8 +1088,8 @@ type Job implements Node {
     after: String
   ): JobAttemptConnection!
 
-  "The whole family of the job."
-  lineage: Lineage!
+  "The whole family of the job. Null when it was purged while the answer was made."
+  lineage: Lineage
 
   "Whether cancelling would work now."
   canCancel: Boolean!
@@ -2714,10 +2714,10 @@ func (ec *executionContext) _Job_lineage(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Lineage) graphql.Marshaler {
-			return ec.marshalNLineage2ᚖfencepostᚋgraphᚋmodelᚐLineage(ctx, selections, v)
+			return ec.marshalOLineage2ᚖfencepostᚋgraphᚋmodelᚐLineage(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Job_lineage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -6161,7 +6161,7 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 				})
 		case "lineage":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, true,
+				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Job_lineage(ctx, field, obj)
 				})
