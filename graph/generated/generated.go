@@ -1479,7 +1479,7 @@ enum ProblemCode {
   "The server failed."
   ETL_INTERNAL_ERROR
 
-  "The database cannot be reached now: try again with the same key."
+  "The database cannot be used now: try again with the same key."
   ETL_DATABASE_UNAVAILABLE
 }
 
@@ -1507,7 +1507,7 @@ enum ErrorCode {
   "As many streams are open as are allowed. Close one that is no longer needed, then ask again."
   TOO_MANY_STREAMS
 
-  "The database cannot be reached now. Ask again after a second."
+  "The database cannot be used now. Ask again after a second."
   UNAVAILABLE
 
   "The operation took longer than it may. Ask for less at once."
