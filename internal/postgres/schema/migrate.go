@@ -184,7 +184,7 @@ func (m Migrator) holder(ctx context.Context) (h Holder, err error) {
 	if err != nil {
 		return h, db.Classify(ctx, "migrate", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(context.WithoutCancel(ctx))
 	err = db.Send(ctx, conn, db.Row(tableHolderSQL, nil, func(row pgx.Row) error { return row.Scan(&h.ProcessID, &h.Role, &h.Application) }))
 	if errors.Is(err, pgx.ErrNoRows) { // it has gone meanwhile
 		return h, nil
