@@ -134,6 +134,7 @@ func newServer(c Config) *handler.Server {
 	server.AroundResponses(capErrors)
 	server.AroundResponses(scopeEachAnswer(c.Service))
 	server.AroundRootFields(scopeEachMutation(c.Service))
+	server.AroundRootFields(limitRoots)
 	server.AroundFields(writePlain)
 	if c.Introspection {
 		server.Use(extension.Introspection{})

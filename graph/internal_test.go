@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -86,4 +88,34 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 		{"message": "The server failed to answer this.", "extensions": {"code": "INTERNAL"}}]}`, string(text))
 	require.Contains(t, log.String(), "field=none")
 	require.NotContains(t, log.String(), "secret")
+}
+
+func TestTwoRootFieldsOfARequestRunAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(graphql.WithResponseContext(withScope(t.Context(), nil), graphql.DefaultErrorPresenter, graphql.DefaultRecover))
+		running, end := atomic.Int64{}, make(chan struct{})
+		field := func(context.Context) graphql.Marshaler {
+			running.Add(1)
+			<-end
+			return graphql.True
+		}
+		answers := make(chan graphql.Marshaler, 5)
+		for range cap(answers) {
+			go func() { answers <- limitRoots(ctx, field) }()
+		}
+		synctest.Wait()
+		require.EqualValues(t, 2, running.Load())
+		end <- struct{}{}
+		synctest.Wait()
+		require.EqualValues(t, 3, running.Load())
+		cancel() // the others are not begun
+		close(end)
+		told := map[graphql.Marshaler]int{}
+		for range cap(answers) {
+			told[<-answers]++
+		}
+		require.Equal(t, map[graphql.Marshaler]int{graphql.True: 3, graphql.Null: 2}, told)
+		require.Len(t, graphql.GetErrors(ctx), 2)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vikstrous/dataloadgen"
+	"golang.org/x/sync/semaphore"
 
 	"fencepost/internal/auth"
 	"fencepost/internal/job"
@@ -16,10 +17,14 @@ import (
 // batchWait is how long a loader waits for the other rows that want the same thing.
 const batchWait = 4 * time.Millisecond
 
+// rootsAtOnce is how many root fields of a query run at a time, so that one request does not take what many could have.
+const rootsAtOnce = 2
+
 // scope is what the resolvers of one answer share: whose it is, and loaders that read for many rows in one statement.
 type scope struct {
 	owner    job.Owner
 	service  *job.Service
+	roots    *semaphore.Weighted // the root fields that run
 	jobs     *dataloadgen.Loader[uuid.UUID, job.Job]
 	lineages *dataloadgen.Loader[uuid.UUID, job.Lineage]
 	replays  *dataloadgen.Loader[pageKey, job.JobPage]
@@ -37,7 +42,7 @@ type scopeKey struct{}
 // withScope begins a scope. What its loaders have read stays as it is for as long as the scope lasts.
 func withScope(ctx context.Context, service *job.Service) context.Context {
 	owner, _ := auth.Owner(ctx) // the gate has seen to it that there is one
-	s := &scope{owner: owner, service: service}
+	s := &scope{owner: owner, service: service, roots: semaphore.NewWeighted(rootsAtOnce)}
 	wait := dataloadgen.WithWait(batchWait)
 	s.jobs = dataloadgen.NewMappedLoader(s.loadJobs, wait)
 	s.lineages = dataloadgen.NewMappedLoader(s.loadLineages, wait)
@@ -126,6 +131,17 @@ func scopeEachMutation(service *job.Service) graphql.RootFieldMiddleware {
 		}
 		return next(ctx)
 	}
+}
+
+// limitRoots lets the root fields of a query run some at a time. Those of a mutation run one after the other anyway.
+func limitRoots(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+	roots := scopeOf(ctx).roots
+	if err := roots.Acquire(ctx, 1); err != nil {
+		graphql.AddError(ctx, err)
+		return graphql.Null
+	}
+	defer roots.Release(1)
+	return next(ctx)
 }
 
 // limitTime bounds the time of an answer. A subscription takes as long as what it follows, and reads the database in calls

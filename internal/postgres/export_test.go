@@ -17,9 +17,6 @@ import (
 // ManyReads is how many reads that wait get a second statement.
 const ManyReads = manyReads
 
-// ReaderShare is how many of a pool's connections lists and lineages have.
-var ReaderShare = readerShare
-
 // LoadError is what an execution makes of an error.
 func LoadError(err error) error { return (&Store{}).loadError(err) }
 

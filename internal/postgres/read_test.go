@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,11 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"fencepost/internal/faultproxy"
 	"fencepost/internal/job"
-	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/statements"
 	"fencepost/internal/postgres/storetest"
 )
@@ -35,37 +32,6 @@ func TestListIsNewestFirstAndPagedWithoutGaps(t *testing.T) {
 		w.Submit() // newer jobs do not move the pages
 	}
 	require.Equal(t, submitted, seen)
-}
-
-func TestListsLeaveMostConnectionsToEverythingElse(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	holder := w.BeginAsAdmin()
-	_, err := holder.Exec(t.Context(), "LOCK TABLE etl_job_records")
-	require.NoError(t, err)
-	share := postgres.ReaderShare(w.StorePool)
-	var lists errgroup.Group
-	for range share + 3 {
-		lists.Go(func() error {
-			_, err := w.Service.List(t.Context(), w.Owner, job.Filter{}, job.PageRequest{Limit: 1})
-			return err
-		})
-	}
-	w.WaitForLocks(share)
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	_, err = w.Store.List(gone, w.Owner, job.Filter{}, job.Page{Limit: 1})
-	require.Error(t, err, "who waits in line may leave it")
-
-	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for range int(w.StorePool.Config().MaxConns) - share {
-		conn, err := w.StorePool.Acquire(patience)
-		require.NoError(t, err, "a connection that no list may take")
-		defer conn.Release()
-	}
-	require.NoError(t, holder.Rollback(t.Context()))
-	require.NoError(t, lists.Wait())
 }
 
 func TestListFilters(t *testing.T) {

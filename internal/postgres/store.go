@@ -79,7 +79,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 		config.Loads = pool
 	}
 	conn := db.New(pool, config.CallTimeout).Reporting(config.Unavailable)
-	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn), contended: newContended()}
+	s := &Store{Reader: Reader{conn}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn), contended: newContended()}
 	s.load.Store(&config.Load)
 	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}
 	s.submissions = &batch.Gatherer[newJob, job.Job]{Verb: "submit", Send: s.shareSubmission}
@@ -87,10 +87,6 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	s.executions = &batch.Gatherer[worker.Lease, worker.Lease]{Verb: "execute", Send: s.shareExecution}
 	return s
 }
-
-// readerShare is how many connections lists and lineages have of a pool. The others are always there for single jobs, for writes and for
-// workers; and more backends than there are processors to carry them make each other slower.
-func readerShare(pool *pgxpool.Pool) int { return max(1, int(pool.Config().MaxConns)*2/5) }
 
 // Close sends the notices that are still waiting and stops their sender.
 func (s *Store) Close() { s.notices.Close() }

@@ -26,7 +26,7 @@ const readyTimeout = 3 * time.Second
 type backend struct {
 	pool  *pgxpool.Pool
 	store *postgres.Store
-	// jobs is what requests use: the store, with a replica for its lists and lineages if there is one.
+	// jobs is what requests use: the store, with a replica for its lists and lineages if there is one, in shares of their owners.
 	jobs    job.Store
 	feed    *feed.Hub
 	outages *outages

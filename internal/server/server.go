@@ -5,11 +5,16 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"fencepost/internal/feed"
+	"fencepost/internal/shares"
 )
+
+// turnTimeout is how long a read of many rows waits for its owner's turn, before it is 503.
+const turnTimeout = 5 * time.Second
 
 // Process is an open server or worker. It answers nobody and runs nothing before [Process.Run].
 type Process struct {
@@ -107,6 +112,7 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	if err := p.useReplica(ctx, b, c, metrics); err != nil {
 		return err
 	}
+	b.jobs = shares.Of(b.jobs, c.Database.PoolSize, turnTimeout)
 	handler, err := newHandler(running, c, b, s.usersFile, metrics)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/semaphore"
 
 	"fencepost/internal/postgres/statements"
 )
@@ -23,8 +22,6 @@ type DB struct {
 	conn Conn
 	// timeout bounds a call with all its tries, waiting for a connection included.
 	timeout time.Duration
-	// places are how many of its sends may be under way at once; nil for any number.
-	places *semaphore.Weighted
 	// unavailable is told of calls that found the database unavailable; nil for nobody.
 	unavailable func(sqlState string)
 }
@@ -38,12 +35,6 @@ func (d DB) On(conn Conn) DB { return New(conn, d.timeout/2) }
 // Reporting is the same, and tells of each call that found the database unavailable: its SQLSTATE, or "" when no server answered.
 func (d DB) Reporting(unavailable func(sqlState string)) DB {
 	d.unavailable = unavailable
-	return d
-}
-
-// AtMost is the same for so many sends at once; more of them wait, within the time of their calls. All copies of it count together.
-func (d DB) AtMost(sends int) DB {
-	d.places = semaphore.NewWeighted(int64(sends))
 	return d
 }
 
@@ -105,13 +96,5 @@ func Send(ctx context.Context, conn Conn, queries ...Query) error {
 	return conn.SendBatch(ctx, batch).Close()
 }
 
-// Send is [Send] on the DB's connection, when there is a place for it.
-func (d DB) Send(ctx context.Context, queries ...Query) error {
-	if d.places != nil {
-		if err := d.places.Acquire(ctx, 1); err != nil {
-			return err
-		}
-		defer d.places.Release(1)
-	}
-	return Send(ctx, d.conn, queries...)
-}
+// Send is [Send] on the DB's connection.
+func (d DB) Send(ctx context.Context, queries ...Query) error { return Send(ctx, d.conn, queries...) }
