@@ -80,7 +80,7 @@ func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 	j := w.Submit()
 	before := w.Row(j.ID)
 	foreign := job.OwnerOf("owner b")
-	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"))
+	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"), nil)
 	require.Nil(t, storetest.RequireProblem(t, job.CodeJobNotFound, err).Job)
 	_, err = w.Service.Get(t.Context(), foreign, j.ID.String())
 	storetest.RequireProblem(t, job.CodeJobNotFound, err)
@@ -156,10 +156,10 @@ func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 func TestCancellationNeedsKeyAndKnownJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{})
+	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{}, nil)
 	storetest.RequireProblem(t, job.CodeCancellationKeyRequired, err)
 	for _, id := range []string{"", "nonsense", "00000000-0000-0000-0000-000000000000", "01A22814-33A5-7660-9B1F-5F3180BB6374"} {
-		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"))
+		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"), nil)
 		storetest.RequireProblem(t, job.CodeJobNotFound, err)
 	}
 }

@@ -55,7 +55,7 @@ func TestCancellationsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	running, lease := w.RunningJob()
 	pending, contested := w.Submit(), w.Submit()
 	foreign := func() (job.Accepted, error) {
-		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"))
+		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"), nil)
 	}
 	results := gather(w, w.Store.WaitingCancellations, w.cancelLater(w.Submit(), "k"),
 		foreign, w.cancelLater(pending, "k"), w.cancelLater(running, "k"), w.cancelLater(contested, "k"),
@@ -96,7 +96,8 @@ func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 	w.WaitForLock() // alone, for the row
 
 	jobs, err := postgres.ShareCancellation(w.Store, t.Context(), []postgres.Cancellation{
-		postgres.NewCancellation(w.Owner, locked.ID, job.Hash{1}), postgres.NewCancellation(w.Owner, free.ID, job.Hash{2}),
+		postgres.NewCancellation(w.Owner, locked.ID, job.Hash{1}, "wrong_batch"),
+		postgres.NewCancellation(w.Owner, free.ID, job.Hash{2}, "superseded"),
 	})
 	require.NoError(t, err)
 	require.Equal(t, []batch.Placed[job.Job]{{Result: w.Get(free.ID), Place: 2}}, jobs)
@@ -116,7 +117,7 @@ func TestCancellationThatIsGivenUpHappensAndIsNoticed(t *testing.T) {
 	w.RequireNotices(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 	unlock := w.lockTable()
 	leaving, leave := context.WithCancel(t.Context())
-	call := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, j.ID, job.Hash{1}) })
+	call := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, j.ID, job.Hash{1}, job.CancellationByOwner) })
 	w.WaitForLock()
 	leave()
 	require.ErrorIs(t, (<-call).Err, context.Canceled)
@@ -133,7 +134,7 @@ func TestCancellationThatIsGivenUpBeforeItIsSentNeverHappens(t *testing.T) {
 	results := []<-chan storetest.Result[job.Accepted]{storetest.Async(w.cancelLater(blocking, "k"))}
 	w.WaitForLock()
 	leaving, leave := context.WithCancel(t.Context())
-	waiting := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, given.ID, job.Hash{1}) })
+	waiting := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, given.ID, job.Hash{1}, job.CancellationByOwner) })
 	w.waitForCalls(w.Store.WaitingCancellations, 1)
 	leave()
 	require.ErrorIs(t, (<-waiting).Err, context.Canceled)

@@ -335,7 +335,7 @@ func writes(owner job.Owner, first, step int) []planned {
 			"max_generation": job.MaxGeneration, "trace_parent": "",
 		}),
 		named("find source", statements.Args{"owner": o, "id": failed, "digest": digest[:]}),
-		named("find cancelled", statements.Args{"owner": o, "id": cancelled, "key_hash": hash}),
+		named("find cancelled", statements.Args{"owner": o, "id": cancelled, "key_hash": hash, "reason": job.CancellationByOwner}),
 	}
 	return append(all, cancellations(owner, pending, cancelled)...)
 }
@@ -345,8 +345,9 @@ func cancellations(owner job.Owner, ids ...uuid.UUID) (all []planned) {
 	for _, name := range []string{"cancel", "cancel waiting"} {
 		for n := 1; n <= len(ids); n++ {
 			all = append(all, named(name, statements.Args{
-				"owners": slices.Repeat([][]byte{owner[:]}, n), "ids": ids[:n], "cancellation_code": job.CancellationByOwner,
+				"owners": slices.Repeat([][]byte{owner[:]}, n), "ids": ids[:n],
 				"key_hashes": slices.Repeat([][]byte{bytes.Repeat([]byte{1}, 32)}, n),
+				"reasons":    slices.Repeat([]string{job.CancellationByOwner}, n),
 			}))
 		}
 	}
