@@ -119,6 +119,12 @@ func (w *world) cancel(path, key string, fields ...string) answer {
 	return w.do(http.MethodPost, path+"/cancellation", "", append([]string{"Idempotency-Key: " + key}, fields...)...)
 }
 
+// cancelFor cancels a job for a reason.
+func (w *world) cancelFor(path, reason, key string) answer {
+	w.Helper()
+	return w.post(path+"/cancellation", `{"reasonCode":`+strconv.Quote(reason)+`}`, key)
+}
+
 // post sends JSON under a key.
 func (w *world) post(path, body, key string, fields ...string) answer {
 	w.Helper()

@@ -64,6 +64,57 @@ func TestCancellationUnderAnotherKeyFailsClosed(t *testing.T) {
 	require.Equal(t, before, w.Row(j.ID))
 }
 
+func TestCancellationKeepsItsReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, reason := range []string{"wrong_batch", "superseded", job.CancellationByOwner} {
+		j := w.Submit()
+		first, err := w.CancelFor(reason, j, "k")
+		require.NoError(t, err)
+		require.Equal(t, reason, first.Job.CancellationCode)
+		require.Equal(t, first.Job, w.Get(j.ID))
+		again, err := w.CancelFor(reason, j, "k")
+		require.NoError(t, err)
+		require.Equal(t, job.Accepted{Job: first.Job, Replayed: true}, again)
+	}
+}
+
+func TestCancellationKeyStandsForOneReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Submit()
+	_, err := w.CancelFor("wrong_batch", j, "k")
+	require.NoError(t, err)
+	before := w.Row(j.ID)
+	_, err = w.CancelFor("superseded", j, "k")
+	storetest.RequireProblem(t, job.CodeCancellationKeyReused, err)
+	_, err = w.Cancel(j, "k") // which names none
+	storetest.RequireProblem(t, job.CodeCancellationKeyReused, err)
+	require.Equal(t, before, w.Row(j.ID))
+}
+
+func TestNoReasonIsThatOfTheOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.CancelledJob()
+	again, err := w.CancelFor(job.CancellationByOwner, j, "cancel")
+	require.NoError(t, err)
+	require.Equal(t, job.Accepted{Job: j, Replayed: true}, again)
+}
+
+func TestReasonThatIsNotAllowedChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Submit()
+	before := w.Row(j.ID)
+	for _, reason := range []string{"maintenance", "", "WRONG_BATCH", "wrong_batch ", "because the file was wrong"} {
+		_, err := w.CancelFor(reason, j, "k")
+		problem := storetest.RequireProblem(t, job.CodeInvalidCancellationReason, err)
+		require.Equal(t, []string{job.CancellationByOwner, "wrong_batch", "superseded"}, problem.Allowed)
+	}
+	require.Equal(t, before, w.Row(j.ID))
+}
+
 func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -249,6 +250,8 @@ func literal(arg any) string {
 		return arrayOf(arg, func(b []byte) string { return fmt.Sprintf(`"\\x%x"`, b) })
 	case []uuid.UUID:
 		return arrayOf(arg, uuid.UUID.String)
+	case []string:
+		return arrayOf(arg, strconv.Quote)
 	case time.Duration:
 		return fmt.Sprintf("'%d microseconds'", arg.Microseconds())
 	default:
