@@ -146,10 +146,14 @@ func (a answer) refused(code job.Code) answer {
 	a.require(d.Status)
 	require.Equal(a.t, "application/problem+json", a.header.Get("Content-Type"))
 	require.Equal(a.t, "no-store", a.header.Get("Cache-Control"))
-	require.Equal(a.t, map[string]any{
+	members := map[string]any{
 		"type": d.Type(), "title": d.Title, "status": float64(d.Status), "detail": d.Detail,
 		"instance": a.path, "errorCode": string(code),
-	}, a.members())
+	}
+	if code == job.CodeInvalidCancellationReason {
+		members["allowed"] = []any{job.CancellationByOwner, "wrong_batch", "superseded"}
+	}
+	require.Equal(a.t, members, a.members())
 	return a
 }
 
