@@ -71,7 +71,7 @@ const undecided = time.Second
 var definitions = []Definition{
 	{
 		CodeInvalidJSON, http.StatusBadRequest, "Invalid JSON",
-		"The body must be one well-formed JSON array in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep.", 0,
+		"The body must be one well-formed JSON array, or for a cancellation an object with at most the text reasonCode, in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep.", 0,
 	},
 	{
 		CodeInvalidIdempotencyKey, http.StatusBadRequest, "Invalid idempotency key",

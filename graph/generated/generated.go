@@ -1486,7 +1486,7 @@ enum ProblemCode {
   "The key was used for a submission with other bytes."
   ETL_JOB_SUBMISSION_KEY_REUSED
 
-  "The job was cancelled under another key."
+  "The job was cancelled under another key, or for another reason."
   ETL_JOB_CANCELLATION_KEY_REUSED
 
   "The key was used for a replay of another source or with other bytes."

@@ -566,7 +566,7 @@ const (
 	ProblemCodeEtlInvalidCancellationReason ProblemCode = "ETL_INVALID_CANCELLATION_REASON"
 	// The key was used for a submission with other bytes.
 	ProblemCodeEtlJobSubmissionKeyReused ProblemCode = "ETL_JOB_SUBMISSION_KEY_REUSED"
-	// The job was cancelled under another key.
+	// The job was cancelled under another key, or for another reason.
 	ProblemCodeEtlJobCancellationKeyReused ProblemCode = "ETL_JOB_CANCELLATION_KEY_REUSED"
 	// The key was used for a replay of another source or with other bytes.
 	ProblemCodeEtlJobReplayKeyReused ProblemCode = "ETL_JOB_REPLAY_KEY_REUSED"
