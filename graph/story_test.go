@@ -41,9 +41,9 @@ func (s *server) cancel(id, key string) map[string]any {
 	return s.data(cancelQuery, object{"id": id, "key": key})["cancelJob"].(map[string]any)
 }
 
-func (s *server) cancelFor(reason any, id, key string) map[string]any {
+func (s *server) cancelFor(reason any, id string) map[string]any {
 	s.t.Helper()
-	return s.data(cancelQuery, object{"id": id, "key": key, "reason": reason})["cancelJob"].(map[string]any)
+	return s.data(cancelQuery, object{"id": id, "key": "k", "reason": reason})["cancelJob"].(map[string]any)
 }
 
 func (s *server) replay(source, payload, key string) map[string]any {
@@ -69,17 +69,17 @@ func TestACancellationNamesItsReason(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id := s.newJob("k")
-	cancelled := s.cancelFor("wrong_batch", id, "k")
+	cancelled := s.cancelFor("wrong_batch", id)
 	require.Equal(t, "wrong_batch", at(t, cancelled, "job", "cancellationCode"))
-	again := s.cancelFor("wrong_batch", id, "k")
+	again := s.cancelFor("wrong_batch", id)
 	require.Equal(t, true, again["idempotencyReplayed"])
 	require.Equal(t, cancelled["job"], again["job"])
 	for _, reason := range []any{"superseded", nil} {
-		refused := s.cancelFor(reason, id, "k")
+		refused := s.cancelFor(reason, id)
 		require.Equal(t, "ETL_JOB_CANCELLATION_KEY_REUSED", refused["code"])
 		require.Nil(t, refused["allowed"])
 	}
-	require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(nil, s.newJob("none"), "k"), "job", "cancellationCode"))
+	require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(nil, s.newJob("none")), "job", "cancellationCode"))
 }
 
 func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
@@ -90,9 +90,9 @@ func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
 		require.Equal(t, map[string]any{
 			"__typename": "Problem", "code": "ETL_INVALID_CANCELLATION_REASON", "errorCode": "etl_invalid_cancellation_reason",
 			"retryAfter": nil, "relatedJob": nil, "allowed": []any{"etl_job_cancelled_by_owner", "wrong_batch", "superseded"},
-		}, s.cancelFor(reason, id, "k"))
+		}, s.cancelFor(reason, id))
 	}
-	require.Equal(t, "CancelJobSuccess", s.cancelFor("superseded", id, "k")["__typename"])
+	require.Equal(t, "CancelJobSuccess", s.cancelFor("superseded", id)["__typename"])
 }
 
 func TestSubmitCancelReplayAndLineageTellOneStory(t *testing.T) {

@@ -71,9 +71,9 @@ var truths = map[string]func(*script){
 	},
 	"a cancellation says why": func(s *script) {
 		s.submit(one, "a", "x")
-		s.cancelFor("wrong_batch", "wrong_batch", "k")
-		replayed(s.cancelFor("wrong_batch", "wrong_batch", "k"))
-		refused(s.cancelFor("superseded", "wrong_batch", "k"), job.CodeCancellationKeyReused)
+		s.cancelFor("wrong_batch", "wrong_batch")
+		replayed(s.cancelFor("wrong_batch", "wrong_batch"))
+		refused(s.cancelFor("superseded", "wrong_batch"), job.CodeCancellationKeyReused)
 	},
 	"a cancellation overlaps an execution, and either may be first": func(s *script) {
 		s.submit(one, "a", "x")
@@ -160,12 +160,12 @@ var lies = map[string]func(*script){
 	},
 	"cancellation replayed for another reason": func(s *script) {
 		s.submit(one, "a", "x")
-		s.cancelFor("wrong_batch", "wrong_batch", "k")
-		replayed(s.cancelFor("superseded", "wrong_batch", "k"))
+		s.cancelFor("wrong_batch", "wrong_batch")
+		replayed(s.cancelFor("superseded", "wrong_batch"))
 	},
 	"another reason told": func(s *script) {
 		s.submit(one, "a", "x")
-		s.cancelFor("wrong_batch", "superseded", "k")
+		s.cancelFor("wrong_batch", "superseded")
 	},
 	"right cancellation key refused": func(s *script) {
 		s.submit(one, "a", "x")

@@ -58,10 +58,10 @@ func (s *script) cancel(j *job.Job, key string) *model.Event {
 }
 
 // cancelFor is a cancellation for a reason, whose answer shows the job as cancelled for another.
-func (s *script) cancelFor(reason, told, key string) *model.Event {
+func (s *script) cancelFor(reason, told string) *model.Event {
 	j := shown(one, job.StatusCancelled, 0)
 	j.CancellationCode = told
-	e := s.cancel(j, key)
+	e := s.cancel(j, "k")
 	e.Reason = reason
 	return e
 }
