@@ -43,11 +43,11 @@ type CancelOption func(*cancellation)
 
 // cancellation is the body of the request.
 type cancellation struct {
-	ReasonCode string `json:"reasonCode"`
+	ReasonCode string `json:"reasonCode,omitempty"`
 }
 
-// WithReason says why: one of the codes that the server's operator has listed. With another one the [Problem] has those that are
-// allowed.
+// WithReason says why: one of the codes that the server's operator has listed, or none when it is empty. With another one the
+// [Problem] has those that are allowed.
 func WithReason(code string) CancelOption {
 	return func(c *cancellation) { c.ReasonCode = code }
 }
@@ -64,11 +64,7 @@ func (c *Client) Cancel(ctx context.Context, id uuid.UUID, key string, options .
 	return cancelled, err
 }
 
-// cancellationBody is nothing where there is nothing to say.
 func cancellationBody(options []CancelOption) []byte {
-	if len(options) == 0 {
-		return nil
-	}
 	var c cancellation
 	for _, option := range options {
 		option(&c)

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,14 +80,16 @@ func TestACancellationNamesItsReason(t *testing.T) {
 		require.Equal(t, "ETL_JOB_CANCELLATION_KEY_REUSED", refused["code"])
 		require.Nil(t, refused["allowed"])
 	}
-	require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(nil, s.newJob("none")), "job", "cancellationCode"))
+	for i, reason := range []any{nil, "", "etl_job_cancelled_by_owner"} {
+		require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(reason, s.newJob(fmt.Sprint(i))), "job", "cancellationCode"))
+	}
 }
 
 func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id := s.newJob("k")
-	for _, reason := range []string{"maintenance", "", "wrong_batch "} {
+	for _, reason := range []string{"maintenance", " ", "wrong_batch "} {
 		require.Equal(t, map[string]any{
 			"__typename": "Problem", "code": "ETL_INVALID_CANCELLATION_REASON", "errorCode": "etl_invalid_cancellation_reason",
 			"retryAfter": nil, "relatedJob": nil, "allowed": []any{"etl_job_cancelled_by_owner", "wrong_batch", "superseded"},

@@ -30,20 +30,18 @@ func (h *handler) cancelJob() endpoint {
 }
 
 // readReason reads the body of a cancellation: nothing at all, or an object that may have one member, the text reasonCode.
-func readReason(body []byte) (reason *string, err error) {
+func readReason(body []byte) (reason string, err error) {
 	if len(body) == 0 {
-		return nil, nil
+		return "", nil
 	}
-	var members map[string]string
+	var members map[string]string // in which null is an empty text
 	if json.Unmarshal(body, &members) != nil || members == nil {
-		return nil, job.Refuse(job.CodeInvalidJSON)
+		return "", job.Refuse(job.CodeInvalidJSON)
 	}
-	if code, named := members["reasonCode"]; named {
-		reason = &code
-		delete(members, "reasonCode")
-	}
+	reason = members["reasonCode"]
+	delete(members, "reasonCode")
 	if len(members) > 0 {
-		return nil, job.Refuse(job.CodeInvalidJSON)
+		return "", job.Refuse(job.CodeInvalidJSON)
 	}
 	return reason, nil
 }

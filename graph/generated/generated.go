@@ -1325,8 +1325,8 @@ input CancelJobInput {
   idempotencyKey: String!
 
   """
-  Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out, it is
-  ` + "`" + `etl_job_cancelled_by_owner` + "`" + `; one that is not allowed is refused with those that are.
+  Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out or
+  empty, it is ` + "`" + `etl_job_cancelled_by_owner` + "`" + `; one that is not allowed is refused with those that are.
   """
   reasonCode: String
 }

@@ -38,8 +38,8 @@ type CancelJobInput struct {
 	JobRecordID string `json:"jobRecordId"`
 	// A key of 1 to 255 printable ASCII characters that stands for this cancellation, whatever happens to the answer.
 	IdempotencyKey string `json:"idempotencyKey"`
-	// Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out, it is
-	// `etl_job_cancelled_by_owner`; one that is not allowed is refused with those that are.
+	// Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out or
+	// empty, it is `etl_job_cancelled_by_owner`; one that is not allowed is refused with those that are.
 	ReasonCode *string `json:"reasonCode,omitempty"`
 }
 

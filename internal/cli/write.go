@@ -77,7 +77,7 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
   fencepost job list --status PENDING --output id | xargs -n1 fencepost job cancel`,
 		Args: command.NamedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
-			cancelled, err := c.Cancel(ctx, id, j.key(), j.cancelOptions()...)
+			cancelled, err := c.Cancel(ctx, id, j.key(), client.WithReason(j.reason))
 			if err != nil {
 				return err
 			}
@@ -90,13 +90,6 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
 	cmd.Flags().StringVar(&j.reason, "reason", "", "why, as a code that the server's operator has listed")
 	j.outputFlag(cmd, outputID)
 	return cmd
-}
-
-func (j *jobCommand) cancelOptions() []client.CancelOption {
-	if j.reason == "" {
-		return nil
-	}
-	return []client.CancelOption{client.WithReason(j.reason)}
 }
 
 func (j *jobCommand) keyFlag(cmd *cobra.Command) {

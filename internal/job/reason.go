@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -35,14 +36,11 @@ func ParseReasons(text string) (Reasons, error) {
 // Codes are all that is allowed, in the order of the operator's list.
 func (r Reasons) Codes() []string { return append([]string{CancellationByOwner}, r.listed...) }
 
-// choose is the code of the reason that a cancellation names, or of none.
-func (r Reasons) choose(named *string) (string, error) {
-	switch {
-	case named == nil:
-		return CancellationByOwner, nil
-	case !slices.Contains(r.Codes(), *named):
-		return "", &Problem{Code: CodeInvalidCancellationReason, Allowed: r.Codes()}
-	default:
-		return *named, nil
+// choose is the code of the reason that a cancellation names; an empty text names none.
+func (r Reasons) choose(named string) (string, error) {
+	reason := cmp.Or(named, CancellationByOwner)
+	if allowed := r.Codes(); !slices.Contains(allowed, reason) {
+		return "", &Problem{Code: CodeInvalidCancellationReason, Allowed: allowed}
 	}
+	return reason, nil
 }

@@ -41,13 +41,13 @@ func TestReasonsAreCodesAndDiffer(t *testing.T) {
 func TestACancellationNeedsAKeyBeforeAReason(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.Cancel(t.Context(), f.owner, "no job", job.Key{}, new("none"))
+	_, err := f.Cancel(t.Context(), f.owner, "no job", job.Key{}, "none")
 	requireRefused(t, job.CodeCancellationKeyRequired, err)
 }
 
 func TestAReasonIsJudgedBeforeTheJobIsLookedFor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.Cancel(t.Context(), f.owner, "no job", key("k"), new("none"))
+	_, err := f.Cancel(t.Context(), f.owner, "no job", key("k"), "none")
 	require.Equal(t, &job.Problem{Code: job.CodeInvalidCancellationReason, Allowed: []string{job.CancellationByOwner}}, err)
 }

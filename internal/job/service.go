@@ -107,11 +107,11 @@ func (s *Service) Submit(ctx context.Context, owner Owner, key Key, text []byte)
 	}
 }
 
-// Cancel makes a PENDING or RUNNING job CANCELLED for good, so that none of its effects remain. It may name a reason; nil is
+// Cancel makes a PENDING or RUNNING job CANCELLED for good, so that none of its effects remain. It may name a reason; none is
 // [CancellationByOwner], and one that is not allowed is [CodeInvalidCancellationReason]. The same key with the same reason returns
 // the same job; on a job that is terminal otherwise it is [CodeAlreadySucceeded], [CodeAlreadyFailed] or
 // [CodeCancellationKeyReused].
-func (s *Service) Cancel(ctx context.Context, owner Owner, id string, key Key, reason *string) (Accepted, error) {
+func (s *Service) Cancel(ctx context.Context, owner Owner, id string, key Key, reason string) (Accepted, error) {
 	if key.Missing() {
 		return Accepted{}, Refuse(operationCodes[OperationCancel].keyRequired)
 	}

@@ -178,7 +178,7 @@ func (a *actor) submit(ctx context.Context, name, bytes int) error {
 func (a *actor) cancel(ctx context.Context, id uuid.UUID, key, reason int) error {
 	e := model.Event{Do: model.Cancel, Job: id, Key: fmt.Sprint(key), Reason: reasons[reason]}
 	return a.record(e, func(e *model.Event) error {
-		accepted, err := a.service.Cancel(ctx, a.owner, id.String(), keyOf(e.Key), &e.Reason)
+		accepted, err := a.service.Cancel(ctx, a.owner, id.String(), keyOf(e.Key), e.Reason)
 		return take(e, accepted, err)
 	})
 }

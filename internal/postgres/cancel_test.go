@@ -97,9 +97,11 @@ func TestNoReasonIsThatOfTheOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j := w.CancelledJob()
-	again, err := w.CancelFor(job.CancellationByOwner, j, "cancel")
-	require.NoError(t, err)
-	require.Equal(t, job.Accepted{Job: j, Replayed: true}, again)
+	for _, reason := range []string{job.CancellationByOwner, ""} {
+		again, err := w.CancelFor(reason, j, "cancel")
+		require.NoError(t, err)
+		require.Equal(t, job.Accepted{Job: j, Replayed: true}, again)
+	}
 }
 
 func TestReasonThatIsNotAllowedChangesNothing(t *testing.T) {
@@ -107,7 +109,7 @@ func TestReasonThatIsNotAllowedChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	j := w.Submit()
 	before := w.Row(j.ID)
-	for _, reason := range []string{"maintenance", "", "WRONG_BATCH", "wrong_batch ", "because the file was wrong"} {
+	for _, reason := range []string{"maintenance", " ", "WRONG_BATCH", "wrong_batch ", "because the file was wrong"} {
 		_, err := w.CancelFor(reason, j, "k")
 		problem := storetest.RequireProblem(t, job.CodeInvalidCancellationReason, err)
 		require.Equal(t, []string{job.CancellationByOwner, "wrong_batch", "superseded"}, problem.Allowed)
@@ -131,7 +133,7 @@ func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 	j := w.Submit()
 	before := w.Row(j.ID)
 	foreign := job.OwnerOf("owner b")
-	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"), nil)
+	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"), "")
 	require.Nil(t, storetest.RequireProblem(t, job.CodeJobNotFound, err).Job)
 	_, err = w.Service.Get(t.Context(), foreign, j.ID.String())
 	storetest.RequireProblem(t, job.CodeJobNotFound, err)
@@ -207,10 +209,10 @@ func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 func TestCancellationNeedsKeyAndKnownJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{}, nil)
+	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{}, "")
 	storetest.RequireProblem(t, job.CodeCancellationKeyRequired, err)
 	for _, id := range []string{"", "nonsense", "00000000-0000-0000-0000-000000000000", "01A22814-33A5-7660-9B1F-5F3180BB6374"} {
-		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"), nil)
+		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"), "")
 		storetest.RequireProblem(t, job.CodeJobNotFound, err)
 	}
 }

@@ -55,7 +55,7 @@ func TestCancellationsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	running, lease := w.RunningJob()
 	pending, contested := w.Submit(), w.Submit()
 	foreign := func() (job.Accepted, error) {
-		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"), nil)
+		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"), "")
 	}
 	results := gather(w, w.Store.WaitingCancellations, w.cancelLater(w.Submit(), "k"),
 		foreign, w.cancelLater(pending, "k"), w.cancelLater(running, "k"), w.cancelLater(contested, "k"),

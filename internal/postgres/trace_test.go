@@ -41,7 +41,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 			return err
 		},
 		"[sql cancel shared cancel cancel]": func(ctx context.Context) error {
-			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"), nil)
+			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"), "")
 			return err
 		},
 	} {

@@ -158,7 +158,7 @@ func (w *World) NewReplay(source job.Job, keyText string) job.NewJob {
 func (w *World) CancelHash(j job.Job, keyText string) job.Hash {
 	w.Helper()
 	return w.spied(func(s *job.Service) error {
-		_, err := s.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText), nil)
+		_, err := s.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText), "")
 		return err
 	}).hash
 }
