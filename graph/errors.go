@@ -9,6 +9,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vikstrous/dataloadgen"
 
 	"fencepost/graph/fault"
 	"fencepost/graph/guard"
@@ -65,9 +66,10 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 	return problem
 }
 
+// isNotFound reports whether there is no such job, or none any more: a purge may have come since the answer was begun.
 func isNotFound(err error) bool {
 	p, ok := errors.AsType[*job.Problem](err)
-	return ok && p.Code == job.CodeJobNotFound
+	return ok && p.Code == job.CodeJobNotFound || errors.Is(err, dataloadgen.ErrNotFound)
 }
 
 // presenter turns every error on its way out into a fixed text and a code. It keeps the path, and the place in the document

@@ -10,7 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/internal/faultproxy"
+	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres/retention"
+	"fencepost/internal/postgres/statements"
 )
 
 // statementCount counts the statements that a pool sends to the database.
@@ -164,4 +168,36 @@ func TestAMutationFieldReadsNothingFromBeforeItsWrite(t *testing.T) {
 	require.Len(t, at(t, got, "after", "job", "replaySource", "replays", "nodes"), 2)
 	require.EqualValues(t, 3, at(t, got, "after", "job", "replaySource", "lineage", "jobCount"))
 	require.EqualValues(t, 2, at(t, got, "after", "job", "replaySource", "lineage", "statusCounts", 4, "count"))
+}
+
+func TestJobsThatArePurgedWhileTheyAreToldHaveNullForWhatIsGone(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	proxy := faultproxy.Start(t, url)
+	s := newServerOn(t, pgtest.PoolOn(t, proxy.URL()))
+	s.newChain("k")
+	listed := proxy.Hold(faultproxy.AfterCommit, statements.Named("list").SQL)
+	told := make(chan answer)
+	go func() {
+		told <- s.post(`{jobs(first: 3) {nodes {
+			replaySource {id} replayRoot {id} replays {nodes {id}} attempts {nodes {number}} lineage {jobCount jobs {nodes {id}}}
+		}}}`, nil)
+	}()
+	listed.Wait(t)
+	purge(t, url)
+	listed.Pass(t)
+	gone := `{"replaySource":null,"replayRoot":null,"replays":{"nodes":[]},"attempts":{"nodes":[]},"lineage":null}`
+	require.JSONEq(t, `{"data":{"jobs":{"nodes":[`+gone+","+gone+","+gone+`]}}}`, (<-told).body)
+}
+
+// purge removes all jobs.
+func purge(t *testing.T, url string) {
+	t.Helper()
+	pool := pgtest.SuperuserPool(t, url)
+	_, err := pool.Exec(t.Context(), `UPDATE etl_job_records SET request_payload = NULL, job_status = 'CANCELLED', cancellation_code = '`+
+		job.CancellationByOwner+`', cancellation_key_hash = sha256('k'), job_cancelled_at = clock_timestamp() WHERE job_status = 'PENDING'`)
+	require.NoError(t, err)
+	purged, err := retention.Purge(t.Context(), pool, retention.Policy{BatchSize: 100})
+	require.NoError(t, err)
+	require.Equal(t, 3, purged.Jobs)
 }

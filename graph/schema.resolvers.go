@@ -63,7 +63,8 @@ func (r *lineageResolver) Edges(ctx context.Context, obj *model.Lineage) ([]*mod
 }
 
 func (r *lineageResolver) Provenance(ctx context.Context, obj *model.Lineage) (string, error) {
-	return string(obj.Record.Provenance()), nil
+	attempts, err := scopeOf(ctx).attemptsOf(ctx, obj.Record.Exported(), job.ProvenanceAttempts)
+	return string(obj.Record.Provenance(attempts)), err
 }
 
 func (r *lineageResolver) Mermaid(ctx context.Context, obj *model.Lineage) (string, error) {

@@ -68,6 +68,20 @@ func (s *scope) loadAttempts(ctx context.Context, keys []pageKey) (map[pageKey]j
 	})
 }
 
+// attemptsOf reads the same page of attempts of many jobs, together with those that others want.
+func (s *scope) attemptsOf(ctx context.Context, jobs []uuid.UUID, r job.PageRequest) (map[uuid.UUID]job.AttemptPage, error) {
+	keys := make([]pageKey, len(jobs))
+	for i, id := range jobs {
+		keys[i] = pageKey{job: id, request: r}
+	}
+	pages, err := s.attempts.LoadAll(ctx, keys)
+	of := make(map[uuid.UUID]job.AttemptPage, len(jobs))
+	for i, page := range pages {
+		of[jobs[i]] = page
+	}
+	return of, err
+}
+
 // loadPages makes one call for all jobs of whose list the same page is wanted. A cursor belongs to one job, so with cursors there is a
 // call for each job; all but the cursor's own are refused before they reach the database.
 func loadPages[Page any](

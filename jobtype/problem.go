@@ -191,7 +191,7 @@ var definitions = []Definition{
 	},
 	{
 		CodeDatabaseUnavailable, http.StatusServiceUnavailable, "Database unavailable",
-		"The database cannot be reached now. Retry with the same key.", undecided,
+		"The database cannot be used now. Retry with the same key.", undecided,
 	},
 }
 

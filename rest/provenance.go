@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"encoding/json"
+
+	"fencepost/internal/job"
 )
 
 // getProvenance exports a lineage as W3C PROV-O in JSON-LD.
@@ -12,6 +14,7 @@ func (h *handler) getProvenance() endpoint {
 		if err != nil {
 			return response{}, err
 		}
-		return represent(json.RawMessage(lineage.Provenance())), nil
+		attempts, err := h.Service.Attempts(ctx, r.owner, lineage.Exported(), job.ProvenanceAttempts)
+		return represent(json.RawMessage(lineage.Provenance(attempts))), err
 	}}
 }

@@ -41,7 +41,7 @@ func newMigrateUpCommand(url *string) *cobra.Command {
 		Example: "  fencepost migrate up --database-url postgres://migrator@db.example.com/fencepost",
 		Args:    cobra.NoArgs,
 		RunE: withDatabase(url, func(cmd *cobra.Command) error {
-			return report(cmd, *url, schema.Up(cmd.Context(), *url))
+			return report(cmd, *url, migrator(cmd, *url).Up(cmd.Context()))
 		}),
 	}
 }
@@ -66,7 +66,7 @@ A step that would lose a state that jobs are still in is refused, with the reaso
 				}
 				target = previous
 			}
-			return report(cmd, *url, schema.Down(cmd.Context(), *url, target))
+			return report(cmd, *url, migrator(cmd, *url).Down(cmd.Context(), target))
 		}),
 	}
 	command.IntegerFlag(cmd.Flags(), &to, "to", command.Bounds[int]{Min: 0, Max: 99_999}, "version to go back to; 0 is an empty database")
@@ -92,6 +92,11 @@ func newMigrateStatusCommand(url *string) *cobra.Command {
 			return table.Flush()
 		}),
 	}
+}
+
+// migrator says on standard error for whom it waits.
+func migrator(cmd *cobra.Command, url string) schema.Migrator {
+	return schema.Migrator{URL: url, Waiting: func(h schema.Holder) { cmd.PrintErrf("Waiting for %v.\n", h) }}
 }
 
 func withDatabase(url *string, action func(*cobra.Command) error) func(*cobra.Command, []string) error {

@@ -1098,8 +1098,8 @@ type Job implements Node {
     after: String
   ): JobAttemptConnection!
 
-  "The whole family of the job."
-  lineage: Lineage!
+  "The whole family of the job. Null when it was purged while the answer was made."
+  lineage: Lineage
 
   "Whether cancelling would work now."
   canCancel: Boolean!
@@ -1501,7 +1501,7 @@ enum ProblemCode {
   "The server failed."
   ETL_INTERNAL_ERROR
 
-  "The database cannot be reached now: try again with the same key."
+  "The database cannot be used now: try again with the same key."
   ETL_DATABASE_UNAVAILABLE
 }
 
@@ -1529,7 +1529,7 @@ enum ErrorCode {
   "As many streams are open as are allowed. Close one that is no longer needed, then ask again."
   TOO_MANY_STREAMS
 
-  "The database cannot be reached now. Ask again after a second."
+  "The database cannot be used now. Ask again after a second."
   UNAVAILABLE
 
   "The operation took longer than it may. Ask for less at once."
@@ -2736,10 +2736,10 @@ func (ec *executionContext) _Job_lineage(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Lineage) graphql.Marshaler {
-			return ec.marshalNLineage2ᚖfencepostᚋgraphᚋmodelᚐLineage(ctx, selections, v)
+			return ec.marshalOLineage2ᚖfencepostᚋgraphᚋmodelᚐLineage(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Job_lineage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -6213,7 +6213,7 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 				})
 		case "lineage":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, true,
+				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Job_lineage(ctx, field, obj)
 				})

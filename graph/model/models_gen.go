@@ -297,7 +297,7 @@ const (
 	ErrorCodeNotFound ErrorCode = "NOT_FOUND"
 	// As many streams are open as are allowed. Close one that is no longer needed, then ask again.
 	ErrorCodeTooManyStreams ErrorCode = "TOO_MANY_STREAMS"
-	// The database cannot be reached now. Ask again after a second.
+	// The database cannot be used now. Ask again after a second.
 	ErrorCodeUnavailable ErrorCode = "UNAVAILABLE"
 	// The operation took longer than it may. Ask for less at once.
 	ErrorCodeTimeout ErrorCode = "TIMEOUT"
@@ -576,7 +576,7 @@ const (
 	ProblemCodeEtlRateLimited ProblemCode = "ETL_RATE_LIMITED"
 	// The server failed.
 	ProblemCodeEtlInternalError ProblemCode = "ETL_INTERNAL_ERROR"
-	// The database cannot be reached now: try again with the same key.
+	// The database cannot be used now: try again with the same key.
 	ProblemCodeEtlDatabaseUnavailable ProblemCode = "ETL_DATABASE_UNAVAILABLE"
 )
 

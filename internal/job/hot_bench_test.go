@@ -57,7 +57,7 @@ func BenchmarkProvenanceOfHundredJobs(b *testing.B) {
 	lineage := NewLineage(jobs[99].ID, jobs)
 	b.ReportAllocs()
 	for b.Loop() {
-		lineage.Provenance()
+		lineage.Provenance(nil)
 	}
 }
 

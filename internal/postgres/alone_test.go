@@ -18,7 +18,7 @@ import (
 func takes(d time.Duration, patience *time.Duration) func(context.Context, time.Duration) error {
 	return func(_ context.Context, given time.Duration) error {
 		*patience = given
-		time.Sleep(d)
+		<-time.After(d)
 		return nil
 	}
 }
@@ -28,10 +28,13 @@ func TestCallWaitsForItsTurnAndForLocksWithinOneLockTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := postgres.Alone(10 * time.Second)
 		var first, second, other time.Duration
-		go func() { require.NoError(t, alone(t.Context(), "row", takes(4*time.Second, &first))) }()
+		ended := storetest.Async(func() (struct{}, error) {
+			return struct{}{}, alone(t.Context(), "row", takes(4*time.Second, &first))
+		})
 		synctest.Wait()
 		require.NoError(t, alone(t.Context(), "other", takes(0, &other)))
 		require.NoError(t, alone(t.Context(), "row", takes(0, &second)))
+		require.NoError(t, (<-ended).Err)
 		require.Equal(t, []time.Duration{9 * time.Second, 9 * time.Second, 5 * time.Second}, []time.Duration{first, other, second})
 	})
 }
@@ -40,7 +43,9 @@ func TestOneCallAtATimeWaitsForWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		alone := postgres.Alone(10 * time.Second)
-		go func() { require.NoError(t, alone(t.Context(), "row", takes(time.Minute, new(time.Duration)))) }()
+		ended := storetest.Async(func() (struct{}, error) {
+			return struct{}{}, alone(t.Context(), "row", takes(time.Minute, new(time.Duration)))
+		})
 		synctest.Wait()
 		never := func(context.Context, time.Duration) error { panic("it was not its turn") }
 		require.ErrorIs(t, alone(t.Context(), "row", never), job.ErrBusy)
@@ -49,7 +54,7 @@ func TestOneCallAtATimeWaitsForWhatIsHeld(t *testing.T) {
 		err := alone(leaving, "row", never)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, job.ErrBusy)
-		time.Sleep(time.Minute)
+		require.NoError(t, (<-ended).Err)
 	})
 }
 

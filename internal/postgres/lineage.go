@@ -59,6 +59,9 @@ func (r Reader) addTruncated(ctx context.Context, owner job.Owner, truncated map
 	sizes, errSizes := r.lineageSizes(ctx, owner, roots)
 	ancestries, errAncestries := r.ancestries(ctx, owner, slices.Collect(maps.Keys(truncated)))
 	for id, jobs := range truncated {
+		if len(ancestries[id]) == 0 { // it was purged since
+			continue
+		}
 		l := sizes[jobs[0].RootID()]
 		l.Jobs, l.Ancestry, l.Truncated = jobs, ancestries[id], true
 		lineages[id] = l

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"fencepost/internal/faultproxy"
 	"fencepost/internal/job"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/statements"
 	"fencepost/internal/postgres/storetest"
 )
 
@@ -176,6 +178,27 @@ func TestLineageOverTheLimitIsCutAndSaysSo(t *testing.T) {
 	require.Equal(t, whole.StatusCounts, cut.StatusCounts)
 	require.Equal(t, whole.GenerationCount, cut.GenerationCount)
 	require.False(t, lineages[other.ID].Truncated)
+}
+
+func TestLineageThatIsPurgedWhileItIsReadIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	family := w.Family()
+	proxy := faultproxy.Start(t, w.URL)
+	far := storetest.On(t, proxy.URL())
+	counted := proxy.Hold(faultproxy.AfterCommit, statements.Named("lineage sizes").SQL)
+	read := storetest.Async(func() (map[uuid.UUID]job.Lineage, error) {
+		return far.Store.Lineages(w.Context(), w.Owner, storetest.IDs(family), 2)
+	})
+	counted.Wait(t)
+	tx := w.BeginAsAdmin()
+	for _, sql := range []string{"SET LOCAL session_replication_role = replica", "DELETE FROM etl_job_records"} {
+		_, err := tx.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	require.NoError(t, tx.Commit(t.Context()))
+	counted.Pass(t)
+	require.Equal(t, storetest.Result[map[uuid.UUID]job.Lineage]{Value: map[uuid.UUID]job.Lineage{}}, <-read)
 }
 
 func TestLineagePagesHoldEveryJobOnce(t *testing.T) {

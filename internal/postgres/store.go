@@ -38,6 +38,9 @@ type Config struct {
 	Reload func() (Load, error)
 	// Loads is where a load of the operator's own runs, and leaves nothing of a session behind; see [db.OpenLoads]. Nil means the pool.
 	Loads *pgxpool.Pool
+	// Unavailable is told of each call that found the database unavailable, where it is not nil: the SQLSTATE, or "" when no server
+	// answered.
+	Unavailable func(sqlState string)
 	// ExplainNames lets owners see the names of constraints that their records violate.
 	ExplainNames bool
 }
@@ -75,7 +78,7 @@ func NewStore(pool *pgxpool.Pool, config Config) *Store {
 	if config.Loads == nil {
 		config.Loads = pool
 	}
-	conn := db.New(pool, config.CallTimeout)
+	conn := db.New(pool, config.CallTimeout).Reporting(config.Unavailable)
 	s := &Store{Reader: Reader{conn.AtMost(readerShare(pool))}, db: conn, pool: pool, config: config, notices: notice.NewSender(conn), contended: newContended()}
 	s.load.Store(&config.Load)
 	s.reads = &batch.Gatherer[jobKey, job.Job]{Verb: "jobs", Send: s.shareRead, Second: manyReads}

@@ -27,8 +27,9 @@ type backend struct {
 	pool  *pgxpool.Pool
 	store *postgres.Store
 	// jobs is what requests use: the store, with a replica for its lists and lineages if there is one.
-	jobs job.Store
-	feed *feed.Hub
+	jobs    job.Store
+	feed    *feed.Hub
+	outages *outages
 	// sockets counts the open WebSockets.
 	sockets *feed.Quota
 	// worker runs jobs; nil where this process runs none.
@@ -38,7 +39,7 @@ type backend struct {
 // openBackend refuses a database on which jobs would fail one after the other. What it and its connections do is in the metrics. A load of
 // the operator's own has a connection for each worker beside those of the pool. The limits are those of what clients may follow.
 func (p *Process) openBackend(
-	ctx context.Context, d Database, workers int, streams feed.Limits, metrics *telemetry.Metrics,
+	ctx context.Context, d Database, workers int, streams feed.Limits, metrics *telemetry.Metrics, log *slog.Logger,
 ) (*backend, error) {
 	config, err := d.storeConfig()
 	if err != nil {
@@ -54,6 +55,8 @@ func (p *Process) openBackend(
 	})); err != nil {
 		return nil, err
 	}
+	told := newOutages(log)
+	config.Unavailable = told.unavailable
 	store := postgres.NewStore(pool, config)
 	p.atClose(store.Close)
 	if loads != nil {
@@ -65,6 +68,7 @@ func (p *Process) openBackend(
 		jobs:    store,
 		feed:    feed.New(feed.Config{Limits: streams}),
 		sockets: feed.NewQuota(streams),
+		outages: told,
 	}
 	metrics.WatchPool(func() telemetry.PoolStat { return pool.Stat() })
 	metrics.WatchBacklog(store.Backlog)
@@ -93,7 +97,9 @@ func (b *backend) streams() int { return b.feed.Followed() + b.sockets.Taken() }
 func (b *backend) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	return schema.Ready(ctx, b.pool)
+	err := schema.Ready(ctx, b.pool)
+	b.outages.unready(err)
+	return err
 }
 
 // workReady reports whether jobs can be run now: the database can be written, their load is open, and the last claim was answered.

@@ -26,7 +26,7 @@ func TestServerIsNotReadyFromTheStopOn(t *testing.T) {
 	c.Runtime.Log = slog.New(slog.DiscardHandler)
 	metrics := telemetry.NewMetrics()
 	var p Process
-	b, err := p.openBackend(t.Context(), c.Database, c.Worker.Workers, feed.Limits{}, metrics)
+	b, err := p.openBackend(t.Context(), c.Database, c.Worker.Workers, feed.Limits{}, metrics, c.Runtime.Log)
 	require.NoError(t, err)
 	running, stop := context.WithCancel(t.Context())
 	p.stop = stop

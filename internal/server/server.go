@@ -100,7 +100,7 @@ func (p *Process) openServer(ctx, running context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, c.Streams, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, c.Streams, metrics, c.Runtime.Log)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (p *Process) openWorker(ctx context.Context, c WorkerConfig) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, feed.Limits{}, metrics)
+	b, err := p.openBackend(ctx, c.Database, c.Worker.Workers, feed.Limits{}, metrics, c.Runtime.Log)
 	if err != nil {
 		return err
 	}

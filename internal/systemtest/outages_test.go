@@ -192,6 +192,7 @@ func requireReadiness(t *testing.T, p *process, status int, during string) {
 }
 
 const (
+	cannotUse   = `"msg":"the database cannot be used","sql_state":"`
 	cannotClaim = "worker cannot claim jobs"
 	claimsAgain = "worker claims jobs again"
 )
@@ -257,7 +258,7 @@ func (s *outageSite) requireRecovery(t *testing.T, key string) {
 	require.Empty(t, pgtest.WrongRows(t, s.database.URL()), "the rows that are wrong after: %s", key)
 }
 
-// requireQuietLog ends the server. Its log has two lines for each outage, and a few of attempts, and no secrets.
+// requireQuietLog ends the server. Its log has two lines for each outage, one of the database at least, a few of attempts, and no secrets.
 func (s *outageSite) requireQuietLog(t *testing.T, outages int) {
 	t.Helper()
 	b := readBooks(t, s.database.URL())
@@ -266,10 +267,11 @@ func (s *outageSite) requireQuietLog(t *testing.T, outages int) {
 	all, _, _ := strings.Cut(said, "# HELP")
 	log := ""
 	for line := range strings.Lines(all) {
-		if !strings.Contains(line, `"level":"DEBUG"`) {
+		if !strings.Contains(line, `"level":"DEBUG"`) && !strings.Contains(line, cannotUse) {
 			log += line
 		}
 	}
+	require.Contains(t, all, cannotUse)
 	require.Equal(t, outages, strings.Count(log, cannotClaim), log)
 	require.Equal(t, outages, strings.Count(log, claimsAgain), log)
 	attempts := strings.Count(log, "job attempt ended")

@@ -1,6 +1,11 @@
 package db
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"fencepost/internal/job"
+)
 
 // MaxTries bounds how often one call is tried.
 const MaxTries = 3
@@ -34,5 +39,9 @@ func (d DB) Try(ctx context.Context, verb string, try func(context.Context) erro
 			pool.Reset() // the other idle connections are probably lost too, and no try should go to finding that out
 		}
 	}
-	return Classify(ctx, verb, err)
+	classified := Classify(ctx, verb, err)
+	if d.unavailable != nil && errors.Is(classified, job.ErrUnavailable) {
+		d.unavailable(SQLState(err))
+	}
+	return classified
 }

@@ -25,6 +25,8 @@ type DB struct {
 	timeout time.Duration
 	// places are how many of its sends may be under way at once; nil for any number.
 	places *semaphore.Weighted
+	// unavailable is told of calls that found the database unavailable; nil for nobody.
+	unavailable func(sqlState string)
 }
 
 // New is a DB on a connection or a pool, whose calls may take as long as the timeout.
@@ -32,6 +34,12 @@ func New(conn Conn, timeout time.Duration) DB { return DB{conn: conn, timeout: t
 
 // On is the same on another connection, with half of the time for each call.
 func (d DB) On(conn Conn) DB { return New(conn, d.timeout/2) }
+
+// Reporting is the same, and tells of each call that found the database unavailable: its SQLSTATE, or "" when no server answered.
+func (d DB) Reporting(unavailable func(sqlState string)) DB {
+	d.unavailable = unavailable
+	return d
+}
 
 // AtMost is the same for so many sends at once; more of them wait, within the time of their calls. All copies of it count together.
 func (d DB) AtMost(sends int) DB {

@@ -62,6 +62,15 @@ func unavailableCode(code string) bool {
 	return slices.Contains(unavailableClasses, code[:2])
 }
 
+// SQLState is the code of an error of the server (PostgreSQL documentation, appendix A), or "" when it did not come from there.
+func SQLState(err error) string {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return ""
+	}
+	return pgErr.Code
+}
+
 // ConnectionLost reports whether an error came from the connection rather than from the server, a deadline included.
 func ConnectionLost(err error) bool {
 	_, connect := errors.AsType[*pgconn.ConnectError](err)

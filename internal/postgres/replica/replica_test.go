@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
@@ -212,7 +213,7 @@ func TestReadThatFailsOnTheReplicaIsMadeOnThePrimaryUnlessTheCallerGaveUp(t *tes
 	r := newReplicated(t)
 	failure := errors.New("of the replica")
 	answer, err := replica.Current(t.Context(), r.reads, func(reader postgres.Reader) (string, error) {
-		if reader != r.Store.Reader {
+		if !assert.ObjectsAreEqual(r.Store.Reader, reader) {
 			return "", failure
 		}
 		return "of the primary", nil

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"fencepost/internal/job"
 	"fencepost/internal/postgres/db"
@@ -22,9 +19,6 @@ import (
 )
 
 const codeUndefinedTable = "42P01"
-
-// A concurrent migrator waits for the session lock: it tries every second, for up to an hour.
-const migrationLockTries = 3600
 
 var schemaVersion, readOnlyNow = statements.Named("schema version"), statements.Named("read only")
 
@@ -78,63 +72,4 @@ func latestVersion() int64 {
 	names, _ := fs.Glob(migrations.FS, "*.sql")               // the pattern is well-formed
 	version, _ := goose.NumericComponent(names[len(names)-1]) // the names are checked by the tests
 	return version
-}
-
-// Migration is one step of the schema, and whether the database has it.
-type Migration struct {
-	// Version is the number that the file begins with, and Name the file's name.
-	Version int64
-	Name    string
-	// Applied tells whether the database has it, and AppliedAt since when.
-	Applied   bool
-	AppliedAt time.Time
-}
-
-// Up brings the schema to the version that this program knows. Concurrent calls wait for each other.
-func Up(ctx context.Context, url string) error {
-	return migrate(url, migrations.FS, func(p *goose.Provider) error {
-		_, err := p.Up(ctx)
-		return err
-	})
-}
-
-// Down takes the schema back to a version. It stops, with the reason, at a step that would lose a state that rows are
-// still in.
-func Down(ctx context.Context, url string, to int64) error {
-	return migrate(url, migrations.FS, func(p *goose.Provider) error {
-		_, err := p.DownTo(ctx, to)
-		return err
-	})
-}
-
-// Migrations lists the steps in their order.
-func Migrations(ctx context.Context, url string) ([]Migration, error) {
-	var list []Migration
-	err := migrate(url, migrations.FS, func(p *goose.Provider) error {
-		steps, err := p.Status(ctx)
-		for _, s := range steps {
-			list = append(list, Migration{
-				Version: s.Source.Version, Name: s.Source.Path,
-				Applied: s.State == goose.StateApplied, AppliedAt: s.AppliedAt,
-			})
-		}
-		return err
-	})
-	return list, err
-}
-
-// migrate runs one action on migration files, under goose's session lock.
-func migrate(url string, files fs.FS, action func(*goose.Provider) error) error {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		return fmt.Errorf("database URL: %w", err)
-	}
-	database := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(db.Begin))
-	defer database.Close() // nothing is lost with its connections
-	locker, lockErr := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, migrationLockTries))
-	provider, err := goose.NewProvider(goose.DialectPostgres, database, files, goose.WithSessionLocker(locker))
-	if err = errors.Join(lockErr, err); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return action(provider)
 }

@@ -1,10 +1,14 @@
 package schema
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
@@ -76,7 +80,7 @@ func TestConcurrentMigratorsWaitForEachOther(t *testing.T) {
 
 func TestMigratingWithoutFilesIsAnError(t *testing.T) {
 	t.Parallel()
-	require.ErrorIs(t, migrate(pgtest.EmptyURL(t), fstest.MapFS{}, nil), goose.ErrNoMigrations)
+	require.ErrorIs(t, Migrator{URL: pgtest.EmptyURL(t), files: fstest.MapFS{}}.Up(t.Context()), goose.ErrNoMigrations)
 }
 
 func TestMalformedDatabaseURLIsAnError(t *testing.T) {
@@ -95,4 +99,93 @@ func TestReadOnlyDatabaseIsNotReady(t *testing.T) {
 
 	var old *Error
 	require.ErrorAs(t, Ready(t.Context(), pgtest.PoolOn(t, pgtest.EmptyURL(t))), &old)
+}
+
+// reader is a session that has read the jobs in a transaction which it does not end.
+func reader(t *testing.T, url string) pgx.Tx {
+	t.Helper()
+	tx, err := pgtest.PoolOn(t, url+"&application_name=nightly-report").Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	_, err = tx.Exec(t.Context(), "SELECT FROM etl_job_records")
+	require.NoError(t, err)
+	return tx
+}
+
+func TestMigrationStepsBackForWhoeverUsesItsTableAndTellsWho(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Direct(pgtest.URL(t))
+	pool := pgtest.PoolOn(t, url)
+	migrator := pgtest.As(t, url, roles.Migrator)
+	require.NoError(t, Down(t.Context(), migrator, latestVersion()-2))
+	reading := reader(t, url)
+	var told []Holder
+	m := Migrator{URL: migrator + "&lock_timeout=10ms", pause: time.Millisecond, Waiting: func(h Holder) {
+		told = append(told, h)
+		_, err := pool.Exec(t.Context(), "SELECT FROM etl_job_records") // nobody waits behind it now
+		require.NoError(t, err)
+		if len(told) == 3 {
+			require.NoError(t, reading.Rollback(t.Context()))
+		}
+	}}
+	require.NoError(t, m.Up(t.Context()))
+	require.NoError(t, Check(t.Context(), pool))
+	require.GreaterOrEqual(t, len(told), 3)
+	pid := int(reading.Conn().PgConn().PID())
+	require.Equal(t, Holder{ProcessID: pid, Role: reading.Conn().Config().User, Application: "nightly-report"}, told[0])
+	require.Equal(t, fmt.Sprintf(`process %d of role %q, application "nightly-report"`, pid, told[0].Role), told[0].String())
+}
+
+func TestMigrationThatIsKeptWaitingSaysByWhomAndLeavesTheSchemaAsItWas(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Direct(pgtest.URL(t))
+	before := latestVersion() - 2
+	migrator := pgtest.As(t, url, roles.Migrator)
+	require.NoError(t, Down(t.Context(), migrator, before))
+	reader(t, url)
+	m := Migrator{URL: migrator + "&lock_timeout=10ms", pause: time.Millisecond, tries: 2}
+	require.ErrorContains(t, m.Up(t.Context()), `application "nightly-report": end that transaction`)
+	require.Equal(t, &Error{Have: before, Want: latestVersion()}, Check(t.Context(), pgtest.PoolOn(t, url)))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	m.pause, m.Waiting = time.Hour, func(Holder) { cancel() }
+	require.ErrorIs(t, m.Up(ctx), context.Canceled)
+}
+
+func TestNobodyInTheWayAnyMoreIsNoError(t *testing.T) {
+	t.Parallel()
+	h, err := Migrator{URL: pgtest.Direct(pgtest.URL(t))}.holder(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, h)
+	_, err = Migrator{URL: "postgres://user@host:notaport/"}.holder(t.Context())
+	require.Error(t, err)
+}
+
+func TestStepThatAConcurrentMigratorHasMadeIsMade(t *testing.T) {
+	t.Parallel()
+	m := Migrator{URL: pgtest.As(t, pgtest.Direct(pgtest.URL(t)), roles.Migrator)}
+	steps, err := m.list(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, m.apply(t.Context(), steps[len(steps)-1], true))
+	require.NoError(t, m.Down(t.Context(), latestVersion()-1))
+	require.NoError(t, m.apply(t.Context(), steps[len(steps)-1], false))
+}
+
+func TestIndexIsBuiltWithoutATimeout(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Direct(pgtest.EmptyURL(t))
+	const told = "INSERT INTO told SELECT current_setting('lock_timeout'), current_setting('statement_timeout');"
+	files := fstest.MapFS{
+		"00001_table.sql": {Data: []byte("-- +goose Up\nCREATE TABLE told (lock_timeout text, statement_timeout text);\n")},
+		"00002_alter.sql": {Data: []byte("-- +goose Up\n" + told + "\n")},
+		"00003_index.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" + told + "\n")},
+	}
+	admin := pgtest.SuperuserPool(t, url)
+	_, err := admin.Exec(t.Context(), "ALTER ROLE CURRENT_USER IN DATABASE "+pgx.Identifier{admin.Config().ConnConfig.Database}.Sanitize()+
+		" SET statement_timeout = '60ms'")
+	require.NoError(t, err)
+	require.NoError(t, Migrator{URL: admin.Config().ConnString(), files: files}.Up(t.Context()))
+	var alter, index string
+	require.NoError(t, admin.QueryRow(t.Context(), "SELECT min(lock_timeout), max(lock_timeout) FROM told WHERE statement_timeout = '0'").Scan(&index, &alter))
+	require.Equal(t, "0 1s", index+" "+alter)
 }
