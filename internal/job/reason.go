@@ -15,8 +15,8 @@ type Reasons struct{ listed []string }
 // reasonForm is what PostgreSQL takes as a cancellation code too.
 var reasonForm = regexp.MustCompile(`^[a-z][a-z0-9_]{2,63}$`)
 
-var errBadReasons = errors.New("must be different codes such as wrong_batch,superseded, each of 3 to 64 lower-case letters, digits and " +
-	"underscores after a letter, without " + CancellationByOwner + ", which is always allowed")
+var errBadReasons = errors.New("must be different codes such as wrong_batch,superseded: each a lower-case letter and 2 to 63 lower-case " +
+	"letters, digits or underscores, without " + CancellationByOwner + ", which is always allowed")
 
 // ParseReasons reads the operator's list: codes with commas between them, none of them twice. An empty text lists none.
 func ParseReasons(text string) (Reasons, error) {
