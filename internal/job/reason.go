@@ -39,8 +39,8 @@ func (r Reasons) Codes() []string { return append([]string{CancellationByOwner},
 // choose is the code of the reason that a cancellation names; an empty text names none.
 func (r Reasons) choose(named string) (string, error) {
 	reason := cmp.Or(named, CancellationByOwner)
-	if allowed := r.Codes(); !slices.Contains(allowed, reason) {
-		return "", &Problem{Code: CodeInvalidCancellationReason, Allowed: allowed}
+	if reason != CancellationByOwner && !slices.Contains(r.listed, reason) {
+		return "", &Problem{Code: CodeInvalidCancellationReason, Allowed: r.Codes()}
 	}
 	return reason, nil
 }
