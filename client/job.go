@@ -32,7 +32,7 @@ type Job struct {
 	FailureConstraint string `json:"failureConstraint,omitempty"`
 	// AttemptStartedAt is when the latest attempt began.
 	AttemptStartedAt time.Time `json:"attemptStartedAt,omitzero"`
-	// CancellationCode says how a CANCELLED job was cancelled.
+	// CancellationCode says why a CANCELLED job was cancelled.
 	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is when a CANCELLED job was cancelled.
 	CancelledAt time.Time `json:"jobCancelledAt,omitzero"`

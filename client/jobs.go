@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"maps"
 	"net/http"
@@ -37,15 +38,39 @@ func (c *Client) create(ctx context.Context, path, key string, batch []byte) (Ac
 	return accepted, err
 }
 
-// Cancel ends a pending or running job without effects. When the job ended first, the [Problem] says how.
-func (c *Client) Cancel(ctx context.Context, id uuid.UUID, key string) (Cancelled, error) {
-	r, err := write(jobPath(id)+"/cancellation", key, nil)
+// A CancelOption says more of a cancellation.
+type CancelOption func(*cancellation)
+
+// cancellation is the body of the request.
+type cancellation struct {
+	ReasonCode string `json:"reasonCode,omitempty"`
+}
+
+// WithReason says why: one of the codes that the server's operator has listed, or none when it is empty. With another one the
+// [Problem] has those that are allowed.
+func WithReason(code string) CancelOption {
+	return func(c *cancellation) { c.ReasonCode = code }
+}
+
+// Cancel ends a pending or running job without effects. When the job ended first, the [Problem] says how. One key stands for one
+// reason too.
+func (c *Client) Cancel(ctx context.Context, id uuid.UUID, key string, options ...CancelOption) (Cancelled, error) {
+	r, err := write(jobPath(id)+"/cancellation", key, cancellationBody(options))
 	if err != nil {
 		return Cancelled{}, err
 	}
 	cancelled, header, err := fetch[Cancelled](ctx, c, r)
 	cancelled.Replayed = replayed(header)
 	return cancelled, err
+}
+
+func cancellationBody(options []CancelOption) []byte {
+	var c cancellation
+	for _, option := range options {
+		option(&c)
+	}
+	body, _ := json.Marshal(c) // a text always marshals
+	return body
 }
 
 func replayed(header http.Header) bool { return header.Get("Idempotency-Replayed") == "true" }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,6 +83,24 @@ func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.Replayed)
 	require.Equal(t, cancelled.Job, again.Job)
+}
+
+func TestCancellationSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client()
+	id := w.submit(c)
+	_, err := c.Cancel(t.Context(), id, "stop", client.WithReason("maintenance"))
+	problem, _ := errors.AsType[*client.Problem](err)
+	require.Equal(t, jobtype.CodeInvalidCancellationReason, problem.Code)
+	require.Equal(t, []string{jobtype.CancellationByOwner, "wrong_batch", "superseded"}, problem.Allowed)
+	require.ErrorContains(t, err, "or none. Allowed: etl_job_cancelled_by_owner, wrong_batch, superseded. (etl_invalid_cancellation_reason)")
+
+	cancelled, err := c.Cancel(t.Context(), id, "stop", client.WithReason("wrong_batch"))
+	require.NoError(t, err)
+	require.Equal(t, "wrong_batch", cancelled.CancellationCode)
+	_, err = c.Cancel(t.Context(), id, "stop")
+	requireProblem(t, err, jobtype.CodeCancellationKeyReused)
 }
 
 func TestReplayIsANewJobThatNamesItsSource(t *testing.T) {

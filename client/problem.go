@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"fencepost/jobtype"
@@ -31,6 +32,8 @@ type Problem struct {
 	Title string `json:"title"`
 	// Detail tells what to do about it.
 	Detail string `json:"detail"`
+	// Allowed are the values that would have been taken, where there is a list of them.
+	Allowed []string `json:"allowed"`
 	// RetryAfter is how long the server asks to wait before the next attempt; 0 when it does not say.
 	RetryAfter time.Duration `json:"-"`
 }
@@ -40,6 +43,9 @@ func (p *Problem) Error() string {
 	text := cmp.Or(p.Title, "status "+strconv.Itoa(p.Status))
 	if p.Detail != "" {
 		text += ": " + p.Detail
+	}
+	if len(p.Allowed) > 0 {
+		text += " Allowed: " + strings.Join(p.Allowed, ", ") + "."
 	}
 	if p.Code != "" {
 		text += " (" + string(p.Code) + ")"

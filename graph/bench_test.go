@@ -32,7 +32,7 @@ func (m memory) Lineages(_ context.Context, _ job.Owner, ids []uuid.UUID, _ int)
 	return map[uuid.UUID]job.Lineage{ids[0]: job.NewLineage(ids[0], m.jobs)}, nil
 }
 
-func (m memory) Cancel(context.Context, job.Owner, uuid.UUID, job.Hash) (job.CancelResult, error) {
+func (m memory) Cancel(context.Context, job.Owner, uuid.UUID, job.Hash, string) (job.CancelResult, error) {
 	return job.CancelResult{Job: m.jobs[0], Transitioned: true}, nil
 }
 

@@ -54,6 +54,7 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 		Title:     definition.Title,
 		Status:    toInt(definition.Status),
 		Detail:    definition.Detail,
+		Allowed:   p.Allowed,
 	}
 	if wait > 0 {
 		seconds := toInt(int(math.Ceil(wait.Seconds())))

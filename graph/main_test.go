@@ -63,7 +63,10 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: patience, Listen: listen})
 	t.Cleanup(store.Close)
-	s := &server{t: t, pool: pool, store: store, service: job.NewService(store, limits, job.Unobserved{}), log: &bytes.Buffer{}}
+	reasons, err := job.ParseReasons("wrong_batch,superseded")
+	require.NoError(t, err)
+	service := job.NewService(store, limits, job.Unobserved{}).WithReasons(reasons)
+	s := &server{t: t, pool: pool, store: store, service: service, log: &bytes.Buffer{}}
 	config := graph.Config{
 		Service:       s.service,
 		Limiter:       ratelimit.New(ratelimit.Rates{}, time.Now),

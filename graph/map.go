@@ -144,12 +144,9 @@ func toFilter(f *model.JobFilter) job.Filter {
 }
 
 func pageRequest(first *int32, fallback int, after *string) job.PageRequest {
-	request := job.PageRequest{Limit: fallback}
+	request := job.PageRequest{Limit: fallback, Cursor: orEmpty(after)}
 	if first != nil {
 		request.Limit = int(*first)
-	}
-	if after != nil {
-		request.Cursor = *after
 	}
 	return request
 }
@@ -164,6 +161,14 @@ func orNull[Core, Model any](value Core, err error, toModel func(Core) *Model) (
 	default:
 		return toModel(value), nil
 	}
+}
+
+// orEmpty is a text, or an empty one for null.
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // toInt makes a count GraphQL's Int.

@@ -85,7 +85,7 @@ func (r *mutationResolver) SubmitJob(ctx context.Context, input model.SubmitJobI
 func (r *mutationResolver) CancelJob(ctx context.Context, input model.CancelJobInput) (model.CancelJobResult, error) {
 	accepted, err := r.write(ctx, job.OperationCancel, input.IdempotencyKey,
 		func(owner job.Owner, key job.Key) (job.Accepted, error) {
-			return r.service.Cancel(ctx, owner, input.JobRecordID, key)
+			return r.service.Cancel(ctx, owner, input.JobRecordID, key, orEmpty(input.ReasonCode))
 		})
 	if err != nil {
 		return toProblem(ctx, err)

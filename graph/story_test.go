@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,11 +15,11 @@ const (
 			... on Problem { code errorCode type title status detail retryAfter relatedJob { id } }
 		}
 	}`
-	cancelQuery = `mutation($id: ID!, $key: String!) {
-		cancelJob(input: {jobRecordId: $id, idempotencyKey: $key}) {
+	cancelQuery = `mutation($id: ID!, $key: String!, $reason: String) {
+		cancelJob(input: {jobRecordId: $id, idempotencyKey: $key, reasonCode: $reason}) {
 			__typename
 			... on CancelJobSuccess { idempotencyReplayed job { id status cancellationCode cancelledAt cancelProblem canReplay } }
-			... on Problem { code errorCode retryAfter relatedJob { id status } }
+			... on Problem { code errorCode retryAfter allowed relatedJob { id status } }
 		}
 	}`
 	replayQuery = `mutation($source: ID!, $payload: String!, $key: String!) {
@@ -41,6 +42,11 @@ func (s *server) cancel(id, key string) map[string]any {
 	return s.data(cancelQuery, object{"id": id, "key": key})["cancelJob"].(map[string]any)
 }
 
+func (s *server) cancelFor(reason any, id string) map[string]any {
+	s.t.Helper()
+	return s.data(cancelQuery, object{"id": id, "key": "k", "reason": reason})["cancelJob"].(map[string]any)
+}
+
 func (s *server) replay(source, payload, key string) map[string]any {
 	s.t.Helper()
 	return s.data(replayQuery, object{"source": source, "payload": payload, "key": key})["replayJob"].(map[string]any)
@@ -58,6 +64,38 @@ func (s *server) cancelledJob(key string) string {
 	id := s.newJob(key)
 	require.Equal(s.t, "CancelJobSuccess", s.cancel(id, key)["__typename"])
 	return id
+}
+
+func TestACancellationNamesItsReason(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	id := s.newJob("k")
+	cancelled := s.cancelFor("wrong_batch", id)
+	require.Equal(t, "wrong_batch", at(t, cancelled, "job", "cancellationCode"))
+	again := s.cancelFor("wrong_batch", id)
+	require.Equal(t, true, again["idempotencyReplayed"])
+	require.Equal(t, cancelled["job"], again["job"])
+	for _, reason := range []any{"superseded", nil} {
+		refused := s.cancelFor(reason, id)
+		require.Equal(t, "ETL_JOB_CANCELLATION_KEY_REUSED", refused["code"])
+		require.Nil(t, refused["allowed"])
+	}
+	for i, reason := range []any{nil, "", "etl_job_cancelled_by_owner"} {
+		require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(reason, s.newJob(fmt.Sprint(i))), "job", "cancellationCode"))
+	}
+}
+
+func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	id := s.newJob("k")
+	for _, reason := range []string{"maintenance", " ", "wrong_batch "} {
+		require.Equal(t, map[string]any{
+			"__typename": "Problem", "code": "ETL_INVALID_CANCELLATION_REASON", "errorCode": "etl_invalid_cancellation_reason",
+			"retryAfter": nil, "relatedJob": nil, "allowed": []any{"etl_job_cancelled_by_owner", "wrong_batch", "superseded"},
+		}, s.cancelFor(reason, id))
+	}
+	require.Equal(t, "CancelJobSuccess", s.cancelFor("superseded", id)["__typename"])
 }
 
 func TestSubmitCancelReplayAndLineageTellOneStory(t *testing.T) {

@@ -26,5 +26,5 @@ var FailureCodes = []FailureCode{
 	FailureInternal,
 }
 
-// CancellationByOwner is the cancellation code of a job that its owner cancelled, at present the only one.
+// CancellationByOwner is the cancellation code of a job whose owner named no reason. Every other one is from the operator's list.
 const CancellationByOwner = "etl_job_cancelled_by_owner"

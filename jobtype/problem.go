@@ -35,6 +35,7 @@ const (
 	CodeBatchTooLarge             Code = "etl_batch_too_large"
 	CodeUnsupportedMediaType      Code = "etl_unsupported_media_type"
 	CodeInvalidRecord             Code = "etl_invalid_record"
+	CodeInvalidCancellationReason Code = "etl_invalid_cancellation_reason"
 	CodeSubmissionKeyReused       Code = "etl_job_submission_key_reused"
 	CodeCancellationKeyReused     Code = "etl_job_cancellation_key_reused"
 	CodeReplayKeyReused           Code = "etl_job_replay_key_reused"
@@ -70,7 +71,7 @@ const undecided = time.Second
 var definitions = []Definition{
 	{
 		CodeInvalidJSON, http.StatusBadRequest, "Invalid JSON",
-		"The body must be one well-formed JSON array in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep.", 0,
+		"The body must be one well-formed JSON array, or for a cancellation an object with at most the text reasonCode, in UTF-8 without a byte-order mark, with no repeated member names and at most 64 levels deep.", 0,
 	},
 	{
 		CodeInvalidIdempotencyKey, http.StatusBadRequest, "Invalid idempotency key",
@@ -161,12 +162,16 @@ var definitions = []Definition{
 		"Each record must be an object with a string id of 1 to 256 visible characters, and hold only text and numbers that can be stored.", 0,
 	},
 	{
+		CodeInvalidCancellationReason, http.StatusUnprocessableEntity, "Invalid cancellation reason",
+		"A cancellation names one of the reasons that this server allows, or none.", 0,
+	},
+	{
 		CodeSubmissionKeyReused, http.StatusUnprocessableEntity, "Submission key reused",
 		"The key was used for a submission with other bytes. Use a new key.", 0,
 	},
 	{
 		CodeCancellationKeyReused, http.StatusUnprocessableEntity, "Cancellation key reused",
-		"The job is already cancelled, under another key.", 0,
+		"The job is already cancelled, under another key or for another reason.", 0,
 	},
 	{
 		CodeReplayKeyReused, http.StatusUnprocessableEntity, "Replay key reused",

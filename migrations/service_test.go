@@ -69,7 +69,7 @@ func TestJobsOfEveryOlderVersionAreServedAfterTheUpgrade(t *testing.T) {
 
 			service, store := d.service()
 			require.Equal(t, due, executeAll(t, store))
-			cancelled, err := service.Cancel(t.Context(), owner, "01900000-0000-7000-8000-000000000003", key("k"))
+			cancelled, err := service.Cancel(t.Context(), owner, "01900000-0000-7000-8000-000000000003", key("k"), "")
 			require.NoError(t, err)
 			require.Equal(t, job.StatusCancelled, cancelled.Job.Status)
 			replayed, err := service.Replay(t.Context(), owner, "01900000-0000-7000-8000-000000000006", key("k"), batch)
@@ -133,7 +133,7 @@ func oneLife(ctx context.Context, service *job.Service, store *postgres.Store) e
 	}
 	id := submitted.Job.ID.String()
 	var refused *job.Problem // another worker was faster than the cancellation
-	_, err = service.Cancel(ctx, owner, id, key("k"))
+	_, err = service.Cancel(ctx, owner, id, key("k"), "")
 	if err == nil {
 		_, err = service.Replay(ctx, owner, id, key(id), batch)
 	}

@@ -119,6 +119,12 @@ func (w *world) cancel(path, key string, fields ...string) answer {
 	return w.do(http.MethodPost, path+"/cancellation", "", append([]string{"Idempotency-Key: " + key}, fields...)...)
 }
 
+// cancelFor cancels a job for a reason.
+func (w *world) cancelFor(path, reason, key string) answer {
+	w.Helper()
+	return w.post(path+"/cancellation", `{"reasonCode":`+strconv.Quote(reason)+`}`, key)
+}
+
 // post sends JSON under a key.
 func (w *world) post(path, body, key string, fields ...string) answer {
 	w.Helper()
@@ -140,10 +146,14 @@ func (a answer) refused(code job.Code) answer {
 	a.require(d.Status)
 	require.Equal(a.t, "application/problem+json", a.header.Get("Content-Type"))
 	require.Equal(a.t, "no-store", a.header.Get("Cache-Control"))
-	require.Equal(a.t, map[string]any{
+	members := map[string]any{
 		"type": d.Type(), "title": d.Title, "status": float64(d.Status), "detail": d.Detail,
 		"instance": a.path, "errorCode": string(code),
-	}, a.members())
+	}
+	if code == job.CodeInvalidCancellationReason {
+		members["allowed"] = []any{job.CancellationByOwner, "wrong_batch", "superseded"}
+	}
+	require.Equal(a.t, members, a.members())
 	return a
 }
 

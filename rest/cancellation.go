@@ -1,9 +1,9 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+
+	"github.com/go-json-experiment/json"
 
 	"fencepost/internal/job"
 )
@@ -13,11 +13,11 @@ func (h *handler) cancelJob() endpoint {
 	return endpoint{
 		operation: job.OperationCancel, body: optionalBody, mediaType: "application/json",
 		answer: func(ctx context.Context, r request) (response, error) {
-			// A missing key is the service's refusal, and comes before one for the body.
-			if !r.key.Missing() && !isEmpty(r.body) {
-				return response{}, job.Refuse(job.CodeInvalidJSON)
+			reason, err := readReason(r.body)
+			if err != nil && !r.key.Missing() { // which is the service's refusal, and comes first
+				return response{}, err
 			}
-			accepted, err := h.Service.Cancel(ctx, r.owner, r.id, r.key)
+			accepted, err := h.Service.Cancel(ctx, r.owner, r.id, r.key, reason)
 			if err != nil {
 				return response{}, err
 			}
@@ -29,11 +29,19 @@ func (h *handler) cancelJob() endpoint {
 	}
 }
 
-// isEmpty reports whether a body is no bytes at all or an object without members.
-func isEmpty(body []byte) bool {
+// readReason reads the body of a cancellation: nothing at all, or an object that may have one member, the text reasonCode.
+func readReason(body []byte) (reason string, err error) {
 	if len(body) == 0 {
-		return true
+		return "", nil
 	}
-	var compact bytes.Buffer
-	return json.Compact(&compact, body) == nil && compact.String() == "{}"
+	var members map[string]string // in which null is an empty text
+	if json.Unmarshal(body, &members) != nil || members == nil {
+		return "", job.Refuse(job.CodeInvalidJSON)
+	}
+	reason = members["reasonCode"]
+	delete(members, "reasonCode")
+	if len(members) > 0 {
+		return "", job.Refuse(job.CodeInvalidJSON)
+	}
+	return reason, nil
 }

@@ -97,12 +97,50 @@ func TestCancellationTakesNoBodyOrAnEmptyObject(t *testing.T) {
 	for _, body := range []string{" ", "null", "[]", `""`, "0", "{", "{} {}", `{"a":1}`, "\ufeff{}"} {
 		w.post(path, body, `"canary"`).refused(job.CodeInvalidJSON)
 	}
+	for _, members := range []string{
+		`"reasonCode":1`, `"reasonCode":["wrong_batch"]`, `"reason":"wrong_batch"`, `"ReasonCode":"wrong_batch"`, `"reasonCode":"\xff"`,
+		`"reasonCode":"wrong_batch","reasonCode":"wrong_batch"`, `"reasonCode":"wrong_batch","note":"free text"`,
+	} {
+		w.post(path, "{"+members+"}", `"canary"`).refused(job.CodeInvalidJSON)
+	}
 	w.do(http.MethodPost, path, "{}", key).refused(job.CodeUnsupportedMediaType)
 
 	chunked := func(body string, fields ...string) answer { return w.chunked(path, body, append(fields, key)...) }
 	chunked("").require(200)
 	chunked("{}", "Content-Type: application/json").require(200)
 	chunked("{}").refused(job.CodeUnsupportedMediaType)
+}
+
+func TestCancellationNamesItsReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	cancelled := w.cancelFor(path, "wrong_batch", `"canary"`).require(200)
+	require.Equal(t, "wrong_batch", cancelled.members()["cancellationCode"])
+	require.Equal(t, cancelled.body, w.get(path).require(200).body)
+	again := w.post(path+"/cancellation", " {\n\"reasonCode\" : \"wrong\\u005fbatch\"}", `"canary"`).require(200)
+	sameJob(t, cancelled, again)
+	w.cancelFor(path, "superseded", `"canary"`).refused(job.CodeCancellationKeyReused)
+	w.cancel(path, `"canary"`).refused(job.CodeCancellationKeyReused)
+
+	unnamed := w.cancelled()
+	for _, body := range []string{`{}`, `{"reasonCode":""}`, `{"reasonCode":null}`, `{"reasonCode":"etl_job_cancelled_by_owner"}`} {
+		again := w.post(unnamed+"/cancellation", body, `"cancel"`).require(200)
+		require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	}
+	require.Equal(t, cancelled.body, w.get(path).body)
+}
+
+func TestReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.pending()
+	before := w.get(path).require(200).body
+	for _, reason := range []string{canary, " ", "WRONG_BATCH", "wrong_batch,superseded"} {
+		w.cancelFor(path, reason, `"canary"`).refused(job.CodeInvalidCancellationReason)
+	}
+	require.Equal(t, before, w.get(path).body)
+	w.cancelFor(path, "superseded", `"canary"`).require(200)
 }
 
 // chunked posts a body without announcing its length.

@@ -12,7 +12,8 @@ import (
 	"fencepost/internal/mediatype"
 )
 
-// problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request.
+// problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request, and
+// allowed from the operator.
 type problem struct {
 	Type      string   `json:"type"`
 	Title     string   `json:"title"`
@@ -20,6 +21,7 @@ type problem struct {
 	Detail    string   `json:"detail"`
 	Instance  string   `json:"instance"`
 	ErrorCode job.Code `json:"errorCode"`
+	Allowed   []string `json:"allowed,omitempty"`
 }
 
 // refuse answers with the problem that an error is. It is the only place where one is written.
@@ -40,6 +42,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		Detail:    d.Detail,
 		Instance:  instance(r),
 		ErrorCode: code,
+		Allowed:   allowed(err),
 	}))
 }
 
@@ -77,6 +80,14 @@ func codeOf(err error) job.Code {
 	default:
 		return job.CodeInternalError
 	}
+}
+
+// allowed are the values that would have been taken, where a refusal has a list of them.
+func allowed(err error) []string {
+	if refusal, ok := errors.AsType[*job.Problem](err); ok {
+		return refusal.Allowed
+	}
+	return nil
 }
 
 // causeOf is the place of a panic or the Go type of the innermost error: enough to look for a fault, and never what an

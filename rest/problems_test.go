@@ -191,12 +191,18 @@ func TestEveryProblemCode(t *testing.T) {
 		{name: "replay of a record without id", code: job.CodeInvalidRecord, provoke: func(w *world) answer {
 			return w.replay(w.cancelled(), `[{"name":"a"}]`, `"canary"`)
 		}},
+		{name: "reason that is not allowed", code: job.CodeInvalidCancellationReason, provoke: func(w *world) answer {
+			return w.cancelFor(w.pending(), "maintenance", `"canary"`)
+		}},
 		{name: "submission key reused", code: job.CodeSubmissionKeyReused, provoke: func(w *world) answer {
 			w.submit(batch, `"canary"`).require(202)
 			return w.submit(batch+" ", `"canary"`)
 		}},
 		{name: "cancellation under another key", code: job.CodeCancellationKeyReused, provoke: func(w *world) answer {
 			return w.cancel(w.cancelled(), `"another"`)
+		}},
+		{name: "cancellation for another reason", code: job.CodeCancellationKeyReused, provoke: func(w *world) answer {
+			return w.cancelFor(w.cancelled(), "wrong_batch", `"cancel"`)
 		}},
 		{name: "replay key reused for another source", code: job.CodeReplayKeyReused, provoke: func(w *world) answer {
 			w.replay(w.cancelled(), batch, `"canary"`).require(202)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fencepost/internal/command"
+	"fencepost/internal/job"
 	"fencepost/internal/server"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -69,6 +70,11 @@ func registerRequests(flags *pflag.FlagSet, c *server.Config) {
 	command.IntegerFlag(flags, &c.Limits.MaxPayloadBytes, "max-payload-bytes", command.Bounds[int]{Min: 1, Max: 64 << 20}, "longest batch")
 	command.IntegerFlag(flags, &c.Limits.MaxBatchRecords, "max-batch-records", command.Bounds[int]{Min: 1, Max: 100_000},
 		"most records in a batch")
+	flags.Func("cancellation-reasons", "codes that a cancellation may give as its reason, such as wrong_batch,superseded",
+		func(text string) (err error) {
+			c.Reasons, err = job.ParseReasons(text)
+			return err
+		})
 	command.RateFlag(flags, &c.Rates.Submit, "rate-limit-submit", "submissions per owner and second; 0 is without limit")
 	command.RateFlag(flags, &c.Rates.Cancel, "rate-limit-cancel", "cancellations per owner and second; 0 is without limit")
 	command.RateFlag(flags, &c.Rates.Replay, "rate-limit-replay", "replays per owner and second; 0 is without limit")

@@ -39,6 +39,15 @@ func TestValueThatIsNotOnTheListStopsTheStartAndNamesTheList(t *testing.T) {
 	require.Contains(t, message, "must be one of debug, info, warn, error")
 }
 
+func TestReasonThatIsNoCodeStopsTheStartAndTellsTheForm(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"Wrong batch", "wrong_batch,wrong_batch", "etl_job_cancelled_by_owner"} {
+		message := refused(t, "serve", "--cancellation-reasons="+value)
+		require.Contains(t, message, "--cancellation-reasons")
+		require.Contains(t, message, "must be different codes such as wrong_batch,superseded")
+	}
+}
+
 func TestPoolMustBeLargerThanTheWorkers(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"serve", "work"} {

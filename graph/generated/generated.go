@@ -143,6 +143,7 @@ type ComplexityRoot struct {
 	}
 
 	Problem struct {
+		Allowed    func(childComplexity int) int
 		Code       func(childComplexity int) int
 		Detail     func(childComplexity int) int
 		ErrorCode  func(childComplexity int) int
@@ -657,6 +658,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "Problem.allowed":
+		if e.ComplexityRoot.Problem.Allowed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Problem.Allowed(childComplexity), true
 	case "Problem.code":
 		if e.ComplexityRoot.Problem.Code == nil {
 			break
@@ -1046,7 +1053,10 @@ type Job implements Node {
   "The name of the constraint that the records violate, where the operator lets names be told."
   failureConstraint: String
 
-  "Why the job was cancelled, as one of a closed list of codes; null unless it is ` + "`" + `CANCELLED` + "`" + `."
+  """
+  Why the job was cancelled: ` + "`" + `etl_job_cancelled_by_owner` + "`" + `, or the reason that its owner named from the operator's list. Null
+  unless it is ` + "`" + `CANCELLED` + "`" + `.
+  """
   cancellationCode: String
 
   "When the job was submitted or replayed."
@@ -1313,6 +1323,12 @@ input CancelJobInput {
 
   "A key of 1 to 255 printable ASCII characters that stands for this cancellation, whatever happens to the answer."
   idempotencyKey: String!
+
+  """
+  Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out or
+  empty, it is ` + "`" + `etl_job_cancelled_by_owner` + "`" + `; one that is not allowed is refused with those that are.
+  """
+  reasonCode: String
 }
 
 "What to replay."
@@ -1385,6 +1401,9 @@ type Problem {
 
   "How many seconds to wait before the same call is worth repeating; null when waiting alone does not help."
   retryAfter: Int
+
+  "The values that would have been taken in place of the one that was refused, where there is a list of them."
+  allowed: [String!]
 
   "The job that the refusal is about, when there is one and it is the caller's own."
   relatedJob: Job
@@ -1461,10 +1480,13 @@ enum ProblemCode {
   "A record is not one that can be stored."
   ETL_INVALID_RECORD
 
+  "The reason of the cancellation is none of those that the server allows: ` + "`" + `allowed` + "`" + ` lists them."
+  ETL_INVALID_CANCELLATION_REASON
+
   "The key was used for a submission with other bytes."
   ETL_JOB_SUBMISSION_KEY_REUSED
 
-  "The job was cancelled under another key."
+  "The job was cancelled under another key, or for another reason."
   ETL_JOB_CANCELLATION_KEY_REUSED
 
   "The key was used for a replay of another source or with other bytes."
@@ -4079,6 +4101,29 @@ func (ec *executionContext) fieldContext_Problem_retryAfter(_ context.Context, f
 	return graphql.NewScalarFieldContext("Problem", field, false, false, "Int")
 }
 
+func (ec *executionContext) _Problem_allowed(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Problem_allowed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Allowed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Problem_allowed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Problem", field, false, false, "String")
+}
+
 func (ec *executionContext) _Problem_relatedJob(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5689,7 +5734,7 @@ func (ec *executionContext) unmarshalInputCancelJobInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"jobRecordId", "idempotencyKey"}
+	fieldsInOrder := [...]string{"jobRecordId", "idempotencyKey", "reasonCode"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -5710,6 +5755,13 @@ func (ec *executionContext) unmarshalInputCancelJobInput(ctx context.Context, ob
 				return it, err
 			}
 			it.IdempotencyKey = data
+		case "reasonCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reasonCode"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReasonCode = data
 		}
 	}
 	return it, nil
@@ -6734,6 +6786,11 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "retryAfter":
 			out.Values[i] = ec._Problem_retryAfter(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "allowed":
+			out.Values[i] = ec._Problem_allowed(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -7901,6 +7958,41 @@ func (ec *executionContext) marshalOProblemCode2ᚖfencepostᚋgraphᚋmodelᚐP
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNString2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOString2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOString2ᚖstring(ctx context.Context, v any) (*string, error) {

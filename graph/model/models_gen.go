@@ -38,6 +38,9 @@ type CancelJobInput struct {
 	JobRecordID string `json:"jobRecordId"`
 	// A key of 1 to 255 printable ASCII characters that stands for this cancellation, whatever happens to the answer.
 	IdempotencyKey string `json:"idempotencyKey"`
+	// Why, as one of the codes that the server's operator has listed. It belongs to what the key stands for. Left out or
+	// empty, it is `etl_job_cancelled_by_owner`; one that is not allowed is refused with those that are.
+	ReasonCode *string `json:"reasonCode,omitempty"`
 }
 
 // The job is cancelled.
@@ -71,7 +74,8 @@ type Job struct {
 	FailureRecordOrdinal *int32 `json:"failureRecordOrdinal,omitempty"`
 	// The name of the constraint that the records violate, where the operator lets names be told.
 	FailureConstraint *string `json:"failureConstraint,omitempty"`
-	// Why the job was cancelled, as one of a closed list of codes; null unless it is `CANCELLED`.
+	// Why the job was cancelled: `etl_job_cancelled_by_owner`, or the reason that its owner named from the operator's list. Null
+	// unless it is `CANCELLED`.
 	CancellationCode *string `json:"cancellationCode,omitempty"`
 	// When the job was submitted or replayed.
 	CreatedAt time.Time `json:"createdAt"`
@@ -226,6 +230,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// How many seconds to wait before the same call is worth repeating; null when waiting alone does not help.
 	RetryAfter *int32 `json:"retryAfter,omitempty"`
+	// The values that would have been taken in place of the one that was refused, where there is a list of them.
+	Allowed []string `json:"allowed,omitempty"`
 	// The job that the refusal is about, when there is one and it is the caller's own.
 	RelatedJob *Job `json:"relatedJob,omitempty"`
 }
@@ -556,9 +562,11 @@ const (
 	ProblemCodeEtlUnsupportedMediaType ProblemCode = "ETL_UNSUPPORTED_MEDIA_TYPE"
 	// A record is not one that can be stored.
 	ProblemCodeEtlInvalidRecord ProblemCode = "ETL_INVALID_RECORD"
+	// The reason of the cancellation is none of those that the server allows: `allowed` lists them.
+	ProblemCodeEtlInvalidCancellationReason ProblemCode = "ETL_INVALID_CANCELLATION_REASON"
 	// The key was used for a submission with other bytes.
 	ProblemCodeEtlJobSubmissionKeyReused ProblemCode = "ETL_JOB_SUBMISSION_KEY_REUSED"
-	// The job was cancelled under another key.
+	// The job was cancelled under another key, or for another reason.
 	ProblemCodeEtlJobCancellationKeyReused ProblemCode = "ETL_JOB_CANCELLATION_KEY_REUSED"
 	// The key was used for a replay of another source or with other bytes.
 	ProblemCodeEtlJobReplayKeyReused ProblemCode = "ETL_JOB_REPLAY_KEY_REUSED"
@@ -596,6 +604,7 @@ var AllProblemCode = []ProblemCode{
 	ProblemCodeEtlBatchTooLarge,
 	ProblemCodeEtlUnsupportedMediaType,
 	ProblemCodeEtlInvalidRecord,
+	ProblemCodeEtlInvalidCancellationReason,
 	ProblemCodeEtlJobSubmissionKeyReused,
 	ProblemCodeEtlJobCancellationKeyReused,
 	ProblemCodeEtlJobReplayKeyReused,
@@ -607,7 +616,7 @@ var AllProblemCode = []ProblemCode{
 
 func (e ProblemCode) IsValid() bool {
 	switch e {
-	case ProblemCodeEtlInvalidJSON, ProblemCodeEtlInvalidIdempotencyKey, ProblemCodeEtlJobSubmissionKeyRequired, ProblemCodeEtlJobCancellationKeyRequired, ProblemCodeEtlJobReplayKeyRequired, ProblemCodeEtlInvalidPageRequest, ProblemCodeEtlAuthenticationRequired, ProblemCodeEtlJobNotFound, ProblemCodeEtlRouteNotFound, ProblemCodeEtlMethodNotAllowed, ProblemCodeEtlNotAcceptable, ProblemCodeEtlJobSubmissionInProgress, ProblemCodeEtlJobCancellationInProgress, ProblemCodeEtlJobReplayInProgress, ProblemCodeEtlJobAlreadySucceeded, ProblemCodeEtlJobAlreadyFailed, ProblemCodeEtlJobReplaySourceActive, ProblemCodeEtlJobReplaySourceSucceeded, ProblemCodeEtlJobReplayGenerationExhausted, ProblemCodeEtlPayloadTooLarge, ProblemCodeEtlBatchTooLarge, ProblemCodeEtlUnsupportedMediaType, ProblemCodeEtlInvalidRecord, ProblemCodeEtlJobSubmissionKeyReused, ProblemCodeEtlJobCancellationKeyReused, ProblemCodeEtlJobReplayKeyReused, ProblemCodeEtlJobReplayPayloadMismatch, ProblemCodeEtlRateLimited, ProblemCodeEtlInternalError, ProblemCodeEtlDatabaseUnavailable:
+	case ProblemCodeEtlInvalidJSON, ProblemCodeEtlInvalidIdempotencyKey, ProblemCodeEtlJobSubmissionKeyRequired, ProblemCodeEtlJobCancellationKeyRequired, ProblemCodeEtlJobReplayKeyRequired, ProblemCodeEtlInvalidPageRequest, ProblemCodeEtlAuthenticationRequired, ProblemCodeEtlJobNotFound, ProblemCodeEtlRouteNotFound, ProblemCodeEtlMethodNotAllowed, ProblemCodeEtlNotAcceptable, ProblemCodeEtlJobSubmissionInProgress, ProblemCodeEtlJobCancellationInProgress, ProblemCodeEtlJobReplayInProgress, ProblemCodeEtlJobAlreadySucceeded, ProblemCodeEtlJobAlreadyFailed, ProblemCodeEtlJobReplaySourceActive, ProblemCodeEtlJobReplaySourceSucceeded, ProblemCodeEtlJobReplayGenerationExhausted, ProblemCodeEtlPayloadTooLarge, ProblemCodeEtlBatchTooLarge, ProblemCodeEtlUnsupportedMediaType, ProblemCodeEtlInvalidRecord, ProblemCodeEtlInvalidCancellationReason, ProblemCodeEtlJobSubmissionKeyReused, ProblemCodeEtlJobCancellationKeyReused, ProblemCodeEtlJobReplayKeyReused, ProblemCodeEtlJobReplayPayloadMismatch, ProblemCodeEtlRateLimited, ProblemCodeEtlInternalError, ProblemCodeEtlDatabaseUnavailable:
 		return true
 	}
 	return false

@@ -20,7 +20,7 @@ type jobCommand struct {
 	user, password, credentialsFile string
 	timeout                         time.Duration
 	allowPlaintext                  bool
-	idempotencyKey                  string
+	idempotencyKey, reason          string
 	output                          string
 }
 

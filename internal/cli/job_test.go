@@ -14,6 +14,7 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/command"
+	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/server"
 	"fencepost/internal/servertest"
@@ -135,6 +136,26 @@ func TestJobIsCancelledReplayedAndItsLineageDrawn(t *testing.T) {
 		Data struct{ Lineage struct{ Mermaid string } }
 	}
 	require.Equal(t, parse[answer](t, string(a.Body)).Data.Lineage.Mermaid, p.prints(t, "lineage", first, "--output", "mermaid"))
+}
+
+func TestCancellationSaysWhy(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers, func(c *server.Config) { c.Reasons = reasons(t) })
+	id := p.id(t, "submit", ordersFile(t))
+	refused := p.job(t, "cancel", id, "--reason", "maintenance")
+	require.Equal(t, exitInvalid, refused.code)
+	require.Contains(t, refused.stderr, "Allowed: etl_job_cancelled_by_owner, wrong_batch, superseded. (etl_invalid_cancellation_reason)")
+
+	require.Contains(t, p.prints(t, "cancel", id, "--reason", "wrong_batch", "--idempotency-key", "stop"), "CANCELLED")
+	require.Equal(t, exitRefused, p.job(t, "cancel", id, "--reason", "superseded", "--idempotency-key", "stop").code)
+	require.Equal(t, id+" CANCELLED wrong_batch <-\n", p.prints(t, "lineage", id))
+}
+
+func reasons(t *testing.T) job.Reasons {
+	t.Helper()
+	listed, err := job.ParseReasons("wrong_batch,superseded")
+	require.NoError(t, err)
+	return listed
 }
 
 func TestListFiltersAndSaysWhenThereAreMore(t *testing.T) {

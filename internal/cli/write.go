@@ -73,10 +73,11 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
 		Short: "Cancel a job that has not ended",
 		Long:  `Cancel a job that is pending or running: none of its effects remain. When it ended first, that stands.`,
 		Example: `  fencepost job cancel 0199c2f0-6a00-7000-8000-000000000001
+  fencepost job cancel 0199c2f0-6a00-7000-8000-000000000001 --reason wrong_batch
   fencepost job list --status PENDING --output id | xargs -n1 fencepost job cancel`,
 		Args: command.NamedArgs,
 		RunE: j.withJob(func(ctx context.Context, c *client.Client, id uuid.UUID, _ []string) error {
-			cancelled, err := c.Cancel(ctx, id, j.key())
+			cancelled, err := c.Cancel(ctx, id, j.key(), client.WithReason(j.reason))
 			if err != nil {
 				return err
 			}
@@ -86,6 +87,7 @@ func (j *jobCommand) cancelCommand() *cobra.Command {
 		ValidArgsFunction: j.completeJob(jobtype.StatusPending, jobtype.StatusRunning),
 	}
 	j.keyFlag(cmd)
+	cmd.Flags().StringVar(&j.reason, "reason", "", "why, as a code that the server's operator has listed")
 	j.outputFlag(cmd, outputID)
 	return cmd
 }

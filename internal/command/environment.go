@@ -12,7 +12,7 @@ import (
 
 // perCall are the flags without a twin in the environment: each is about one call and no setting.
 var perCall = []string{
-	"batch-size", "dry-run", "help", "idempotency-key", "limit", "older-than", "password-stdin", "replay", "status", "to",
+	"batch-size", "dry-run", "help", "idempotency-key", "limit", "older-than", "password-stdin", "reason", "replay", "status", "to",
 }
 
 // Twin is the environment variable that can take a flag's place: FENCEPOST_DATABASE_URL for --database-url. A flag about one

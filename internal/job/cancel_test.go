@@ -16,7 +16,7 @@ func TestAnActiveJobCanBeCancelledOnce(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			active := f.in(s)
-			first, err := f.Cancel(t.Context(), f.owner, active.ID.String(), key("k"))
+			first, err := f.Cancel(t.Context(), f.owner, active.ID.String(), key("k"), "")
 			require.NoError(t, err)
 			assert.False(t, first.Replayed)
 			assert.Equal(t, job.StatusCancelled, first.Job.Status)
@@ -24,7 +24,7 @@ func TestAnActiveJobCanBeCancelledOnce(t *testing.T) {
 			assert.False(t, first.Job.CancelledAt.Before(active.UpdatedAt))
 			assert.Equal(t, active.AttemptCount, first.Job.AttemptCount)
 
-			again, err := f.Cancel(t.Context(), f.owner, active.ID.String(), key("k"))
+			again, err := f.Cancel(t.Context(), f.owner, active.ID.String(), key("k"), "")
 			require.NoError(t, err)
 			assert.Equal(t, job.Accepted{Job: first.Job, Replayed: true}, again)
 			assert.Equal(t, []job.Status{job.StatusCancelled}, f.ended)
@@ -45,7 +45,7 @@ func TestATerminalJobCannotBeCancelled(t *testing.T) {
 			f := newFixture(t)
 			terminal := f.in(s)
 			f.ended = nil
-			_, err := f.Cancel(t.Context(), f.owner, terminal.ID.String(), key("k"))
+			_, err := f.Cancel(t.Context(), f.owner, terminal.ID.String(), key("k"), "")
 			requireRefusedWith(t, code, terminal, err)
 			assert.Equal(t, terminal, f.get(terminal))
 			assert.Empty(t, f.ended)
@@ -56,7 +56,7 @@ func TestATerminalJobCannotBeCancelled(t *testing.T) {
 func TestACancellationNeedsAKeyBeforeItLooksForTheJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.Cancel(t.Context(), f.owner, "no job", job.Key{})
+	_, err := f.Cancel(t.Context(), f.owner, "no job", job.Key{}, "")
 	requireRefused(t, job.CodeCancellationKeyRequired, err)
 }
 
@@ -64,7 +64,7 @@ func TestMalformedAbsentAndForeignJobsAreNotFoundAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, id := range f.strangers() {
-		_, err := f.Cancel(t.Context(), f.owner, id, key("k"))
+		_, err := f.Cancel(t.Context(), f.owner, id, key("k"), "")
 		requireRefused(t, job.CodeJobNotFound, err)
 		_, err = f.Replay(t.Context(), f.owner, id, key("k"), batch)
 		requireRefused(t, job.CodeJobNotFound, err)
@@ -82,7 +82,7 @@ func TestACancellationOfAHeldJobIsInProgress(t *testing.T) {
 	f := newImpatientFixture(t)
 	j := f.submit()
 	f.hold(lockJob, j)
-	_, err := f.Cancel(t.Context(), f.owner, j.ID.String(), key("k"))
+	_, err := f.Cancel(t.Context(), f.owner, j.ID.String(), key("k"), "")
 	requireRefused(t, job.CodeCancellationInProgress, err)
 	assert.Empty(t, f.ended)
 }

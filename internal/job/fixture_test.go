@@ -79,7 +79,7 @@ func (f *fixture) submit() job.Job {
 }
 
 func (f *fixture) cancel(j job.Job) job.Job {
-	accepted, err := f.Cancel(f.t.Context(), f.owner, j.ID.String(), key("cancel"))
+	accepted, err := f.Cancel(f.t.Context(), f.owner, j.ID.String(), key("cancel"), "")
 	require.NoError(f.t, err)
 	return accepted.Job
 }

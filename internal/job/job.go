@@ -31,7 +31,7 @@ type Job struct {
 	FailureRecordOrdinal int `json:"failureRecordOrdinal,omitempty"`
 	// FailureConstraint is the name of the violated constraint, where the operator lets names be told; else "".
 	FailureConstraint string `json:"failureConstraint,omitempty"`
-	// CancellationCode is set exactly when Status is CANCELLED.
+	// CancellationCode is why, set exactly when Status is CANCELLED.
 	CancellationCode string `json:"cancellationCode,omitempty"`
 	// CancelledAt is set exactly when Status is CANCELLED, and zero otherwise.
 	CancelledAt time.Time `json:"jobCancelledAt,omitzero"`

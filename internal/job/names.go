@@ -54,6 +54,7 @@ const (
 	CodeBatchTooLarge             = jobtype.CodeBatchTooLarge
 	CodeUnsupportedMediaType      = jobtype.CodeUnsupportedMediaType
 	CodeInvalidRecord             = jobtype.CodeInvalidRecord
+	CodeInvalidCancellationReason = jobtype.CodeInvalidCancellationReason
 	CodeSubmissionKeyReused       = jobtype.CodeSubmissionKeyReused
 	CodeCancellationKeyReused     = jobtype.CodeCancellationKeyReused
 	CodeReplayKeyReused           = jobtype.CodeReplayKeyReused

@@ -206,7 +206,7 @@ func TestEveryCallSaysThatTheDatabaseIsUnavailable(t *testing.T) {
 	ctx, page := t.Context(), job.PageRequest{Limit: 1}
 	for name, call := range map[string]func() error{
 		"submit":       func() error { _, err := f.Submit(ctx, f.owner, key("k"), batch); return err },
-		"cancel":       func() error { _, err := f.Cancel(ctx, f.owner, id.String(), key("k")); return err },
+		"cancel":       func() error { _, err := f.Cancel(ctx, f.owner, id.String(), key("k"), ""); return err },
 		"replay":       func() error { _, err := f.Replay(ctx, f.owner, id.String(), key("k"), batch); return err },
 		"get":          func() error { _, err := f.Get(ctx, f.owner, id.String()); return err },
 		"jobs":         func() error { _, err := f.Jobs(ctx, f.owner, []uuid.UUID{id}); return err },

@@ -6,6 +6,8 @@ type Problem struct {
 	Code Code
 	// Job is the owner's job that the refusal is about, where there is one.
 	Job *Job
+	// Allowed are the values that would have been taken, where there is a list of them.
+	Allowed []string
 }
 
 // Refuse makes a refusal that is about no particular job.

@@ -37,6 +37,7 @@ func TestTheProblemTableIsTheContracts(t *testing.T) {
 		{413, "etl_batch_too_large"},
 		{415, "etl_unsupported_media_type"},
 		{422, "etl_invalid_record"},
+		{422, "etl_invalid_cancellation_reason"},
 		{422, "etl_job_submission_key_reused"},
 		{422, "etl_job_cancellation_key_reused"},
 		{422, "etl_job_replay_key_reused"},

@@ -60,11 +60,18 @@ type Service struct {
 	store    Store
 	limits   Limits
 	observer Observer
+	reasons  Reasons
 }
 
-// NewService makes the service over a store.
+// NewService makes the service over a store. Its cancellations have no reasons to choose from.
 func NewService(store Store, limits Limits, observer Observer) *Service {
 	return &Service{store: store, limits: limits, observer: observer}
+}
+
+// WithReasons lets cancellations name these reasons. It is called before the service is used.
+func (s *Service) WithReasons(reasons Reasons) *Service {
+	s.reasons = reasons
+	return s
 }
 
 // Limits are the bounds of a batch that the service was made with.
@@ -100,15 +107,20 @@ func (s *Service) Submit(ctx context.Context, owner Owner, key Key, text []byte)
 	}
 }
 
-// Cancel makes a PENDING or RUNNING job CANCELLED for good, so that none of its effects remain. The same key again
-// returns the same job; on a job that is terminal otherwise it is [CodeAlreadySucceeded], [CodeAlreadyFailed] or
+// Cancel makes a PENDING or RUNNING job CANCELLED for good, so that none of its effects remain. It may name a reason; none is
+// [CancellationByOwner], and one that is not allowed is [CodeInvalidCancellationReason]. The same key with the same reason returns
+// the same job; on a job that is terminal otherwise it is [CodeAlreadySucceeded], [CodeAlreadyFailed] or
 // [CodeCancellationKeyReused].
-func (s *Service) Cancel(ctx context.Context, owner Owner, id string, key Key) (Accepted, error) {
+func (s *Service) Cancel(ctx context.Context, owner Owner, id string, key Key, reason string) (Accepted, error) {
 	if key.Missing() {
 		return Accepted{}, Refuse(operationCodes[OperationCancel].keyRequired)
 	}
+	code, err := s.reasons.choose(reason)
+	if err != nil {
+		return Accepted{}, err
+	}
 	jobID := parseID(id)
-	result, err := s.store.Cancel(ctx, owner, jobID, cancellationKeyHash(owner, jobID, key))
+	result, err := s.store.Cancel(ctx, owner, jobID, cancellationKeyHash(owner, jobID, key), code)
 	if err != nil {
 		return Accepted{}, refusal(OperationCancel, err)
 	}

@@ -37,7 +37,7 @@ type CancelResult struct {
 	Job Job
 	// Transitioned reports that this very call made the row CANCELLED.
 	Transitioned bool
-	// SameKey reports that the row is CANCELLED under the key of this call.
+	// SameKey reports that the row is CANCELLED under the key of this call, and for the same reason.
 	SameKey bool
 }
 
@@ -97,9 +97,9 @@ type Store interface {
 	Submit(ctx context.Context, n NewJob) (j Job, inserted, sameBytes bool, err error)
 
 	// Cancel makes a PENDING or RUNNING job CANCELLED: it clears payload and lease and sets the three cancellation
-	// fields. On any other job it changes nothing and returns the row as it is. [ErrNotFound]; [ErrBusy] when
+	// fields, of which the code is the reason. On any other job it changes nothing and returns the row as it is. [ErrNotFound]; [ErrBusy] when
 	// another transaction has the row.
-	Cancel(ctx context.Context, owner Owner, id uuid.UUID, keyHash Hash) (CancelResult, error)
+	Cancel(ctx context.Context, owner Owner, id uuid.UUID, keyHash Hash, reason string) (CancelResult, error)
 
 	// Replay inserts a PENDING job derived from a FAILED or CANCELLED source with the same digest and a generation
 	// to spare. It never writes to the source. [ErrNotFound] when the owner has no such source; [ErrBusy] when the

@@ -106,7 +106,7 @@ func TestTheSameTextIsThreeKeys(t *testing.T) {
 	f := newFixture(t)
 	submitted, err := f.Submit(t.Context(), f.owner, key("k"), batch)
 	require.NoError(t, err)
-	cancelled, err := f.Cancel(t.Context(), f.owner, submitted.Job.ID.String(), key("k"))
+	cancelled, err := f.Cancel(t.Context(), f.owner, submitted.Job.ID.String(), key("k"), "")
 	require.NoError(t, err)
 	replayed, err := f.Replay(t.Context(), f.owner, submitted.Job.ID.String(), key("k"), batch)
 	require.NoError(t, err)

@@ -20,6 +20,9 @@ import (
 // payloads are the two that actors submit.
 var payloads = []string{`[{"id":"a"},{"id":"b"}]`, `[]`}
 
+// reasons are the two that actors cancel for.
+var reasons = []string{job.CancellationByOwner, "wrong_batch"}
+
 // system is the service on a database. The owner's calls and the workers' have pools of their own, so that only the
 // former can be cut.
 type system struct {
@@ -43,11 +46,15 @@ func newSystem(ctx context.Context, url, adminURL string) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
+	allowed, err := job.ParseReasons(reasons[1])
+	if err != nil {
+		return nil, err
+	}
 	config := postgres.Config{LockTimeout: 20 * time.Second, CallTimeout: 30 * time.Second}
 	forOwners, forWorkers := postgres.NewStore(owners, config), postgres.NewStore(workers, config)
 	return &system{
 		owners: owners, workers: workers, admin: admin,
-		service: job.NewService(forOwners, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, job.Unobserved{}),
+		service: job.NewService(forOwners, job.Limits{MaxPayloadBytes: 1 << 10, MaxBatchRecords: 10}, job.Unobserved{}).WithReasons(allowed),
 		queue:   forWorkers,
 		closing: []func(){forOwners.Close, forWorkers.Close, owners.Close, workers.Close, admin.Close},
 	}, nil
@@ -111,7 +118,7 @@ func (a *actor) ask(ctx context.Context, p planned) error {
 func (a *actor) act(ctx context.Context, p planned, id uuid.UUID) error {
 	switch p.Do {
 	case model.Cancel:
-		return a.cancel(ctx, id, p.Key)
+		return a.cancel(ctx, id, p.Key, p.Reason)
 	case model.Replay:
 		return a.replay(ctx, id, p.Key, p.Bytes)
 	case model.Read:
@@ -168,10 +175,10 @@ func (a *actor) submit(ctx context.Context, name, bytes int) error {
 	})
 }
 
-func (a *actor) cancel(ctx context.Context, id uuid.UUID, key int) error {
-	e := model.Event{Do: model.Cancel, Job: id, Key: fmt.Sprint(key)}
+func (a *actor) cancel(ctx context.Context, id uuid.UUID, key, reason int) error {
+	e := model.Event{Do: model.Cancel, Job: id, Key: fmt.Sprint(key), Reason: reasons[reason]}
 	return a.record(e, func(e *model.Event) error {
-		accepted, err := a.service.Cancel(ctx, a.owner, id.String(), keyOf(e.Key))
+		accepted, err := a.service.Cancel(ctx, a.owner, id.String(), keyOf(e.Key), e.Reason)
 		return take(e, accepted, err)
 	})
 }

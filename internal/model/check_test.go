@@ -69,6 +69,12 @@ var truths = map[string]func(*script){
 		refused(s.replay(one, replay, "r", "y"), job.CodeReplayKeyReused)
 		refused(s.replay(one, replay, "s", "x"), job.CodeReplayInProgress)
 	},
+	"a cancellation says why": func(s *script) {
+		s.submit(one, "a", "x")
+		s.cancelFor("wrong_batch", "wrong_batch")
+		replayed(s.cancelFor("wrong_batch", "wrong_batch"))
+		refused(s.cancelFor("superseded", "wrong_batch"), job.CodeCancellationKeyReused)
+	},
 	"a cancellation overlaps an execution, and either may be first": func(s *script) {
 		s.submit(one, "a", "x")
 		s.claim(one, first, 1)
@@ -151,6 +157,15 @@ var lies = map[string]func(*script){
 		s.submit(one, "a", "x")
 		s.cancel(shown(one, job.StatusCancelled, 0), "k")
 		replayed(s.cancel(shown(one, job.StatusCancelled, 0), "l"))
+	},
+	"cancellation replayed for another reason": func(s *script) {
+		s.submit(one, "a", "x")
+		s.cancelFor("wrong_batch", "wrong_batch")
+		replayed(s.cancelFor("superseded", "wrong_batch"))
+	},
+	"another reason told": func(s *script) {
+		s.submit(one, "a", "x")
+		s.cancelFor("wrong_batch", "superseded")
 	},
 	"right cancellation key refused": func(s *script) {
 		s.submit(one, "a", "x")

@@ -40,6 +40,8 @@ type Event struct {
 	Job uuid.UUID
 	// Key is the idempotency key of an owner's write, and Bytes names the payload of a submission or replay.
 	Key, Bytes string
+	// Reason is why a cancellation says that it was made.
+	Reason string
 	// Lease is the claim id that a verdict named or a claim was given.
 	Lease uuid.UUID
 	// Answer is what came back.

@@ -11,8 +11,8 @@ type jobState struct {
 	status   job.Status // "" before the job exists
 	attempts int
 	failure  job.FailureCode
-	// cancelledUnder is the key of the cancellation.
-	cancelledUnder string
+	// cancelledUnder is the key of the cancellation, and reason what it said.
+	cancelledUnder, reason string
 	// lease is the claim id of a RUNNING job, and expired tells that its time is over.
 	lease   uuid.UUID
 	expired bool
@@ -36,7 +36,12 @@ func (s jobState) moved(to job.Status) jobState {
 // shows tells that a representation is one of the job in this state.
 func (s jobState) shows(j *job.Job) bool {
 	return j != nil && j.Status == s.status && j.AttemptCount == s.attempts && j.FailureCode == s.failure &&
-		(j.CancellationCode != "") == (s.status == job.StatusCancelled)
+		j.CancellationCode == s.reason
+}
+
+// cancelledBy tells that the job was cancelled under the key of a cancellation, for its reason.
+func (s jobState) cancelledBy(e Event) bool {
+	return s.status == job.StatusCancelled && s.cancelledUnder == e.Key && s.reason == e.Reason
 }
 
 // A step tells what one call did to one object: the states that it may be in afterwards, or none when the answer can't have
@@ -117,16 +122,16 @@ func (h History) cancel(e Event) step[jobState] {
 		case "":
 			if s.active() && (!e.Answer.Replayed || h.Cut) {
 				s = s.moved(job.StatusCancelled)
-				s.cancelledUnder = e.Key
+				s.cancelledUnder, s.reason = e.Key, e.Reason
 				return only(s, s.shows(e.Answer.Job))
 			}
-			return only(s, e.Answer.Replayed && s.cancelledUnder == e.Key && s.shows(e.Answer.Job))
+			return only(s, e.Answer.Replayed && s.cancelledBy(e) && s.shows(e.Answer.Job))
 		case job.CodeAlreadySucceeded:
 			return only(s, s.status == job.StatusSucceeded && s.shows(e.Answer.Job))
 		case job.CodeAlreadyFailed:
 			return only(s, s.status == job.StatusFailed && s.shows(e.Answer.Job))
 		case job.CodeCancellationKeyReused:
-			return only(s, s.status == job.StatusCancelled && s.cancelledUnder != e.Key && s.shows(e.Answer.Job))
+			return only(s, s.status == job.StatusCancelled && !s.cancelledBy(e) && s.shows(e.Answer.Job))
 		default:
 			return only(s, e.Answer.Refusal == job.CodeCancellationInProgress)
 		}

@@ -22,6 +22,8 @@ type planned struct {
 	Name int
 	// Key is one of two keys of a replay or cancellation, and Bytes one of two payloads.
 	Key, Bytes int
+	// Reason is one of two of a cancellation.
+	Reason int
 	// Lease chooses one of the actor's leases, often one that is no longer live.
 	Lease int
 }
@@ -40,11 +42,12 @@ var actions = []model.Action{
 
 var drawStep = rapid.Custom(func(t *rapid.T) planned {
 	return planned{
-		Do:    rapid.SampledFrom(actions).Draw(t, "do"),
-		Name:  rapid.SampledFrom([]int{0, 0, 0, 1, 2, 2, 3}).Draw(t, "name"),
-		Key:   rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "key"),
-		Bytes: rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "bytes"),
-		Lease: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "lease"),
+		Do:     rapid.SampledFrom(actions).Draw(t, "do"),
+		Name:   rapid.SampledFrom([]int{0, 0, 0, 1, 2, 2, 3}).Draw(t, "name"),
+		Key:    rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "key"),
+		Bytes:  rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "bytes"),
+		Reason: rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "reason"),
+		Lease:  rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "lease"),
 	}
 })
 

@@ -54,7 +54,16 @@ func (s *script) inspect(j *job.Job, rows int) {
 }
 
 func (s *script) cancel(j *job.Job, key string) *model.Event {
-	return s.add(model.Event{Do: model.Cancel, Job: j.ID, Key: key, Answer: model.Answer{Job: j}})
+	return s.add(model.Event{Do: model.Cancel, Job: j.ID, Key: key, Reason: job.CancellationByOwner, Answer: model.Answer{Job: j}})
+}
+
+// cancelFor is a cancellation for a reason, whose answer shows the job as cancelled for another.
+func (s *script) cancelFor(reason, told string) *model.Event {
+	j := shown(one, job.StatusCancelled, 0)
+	j.CancellationCode = told
+	e := s.cancel(j, "k")
+	e.Reason = reason
+	return e
 }
 
 func (s *script) replay(source, j job.Job, key, bytes string) *model.Event {

@@ -24,12 +24,13 @@ var (
 type cancellation struct {
 	jobKey
 	keyHash job.Hash
+	reason  string
 }
 
 // Cancel implements job.Store. A cancellation shares its statement with those that come at the same time. One that did not win there
 // asks again alone, and waits for the row if it must.
-func (s *Store) Cancel(ctx context.Context, owner job.Owner, id uuid.UUID, keyHash job.Hash) (job.CancelResult, error) {
-	c := cancellation{jobKey{owner, id}, keyHash}
+func (s *Store) Cancel(ctx context.Context, owner job.Owner, id uuid.UUID, keyHash job.Hash, reason string) (job.CancelResult, error) {
+	c := cancellation{jobKey{owner, id}, keyHash, reason}
 	won, err := s.cancellations.Do(ctx, c)
 	switch {
 	case len(won) > 0:
@@ -49,11 +50,15 @@ func (s *Store) shareCancellation(ctx context.Context, cancellations []cancellat
 // cancellationColumns turns cancellations into arrays, one for each column.
 func cancellationColumns(cancellations []cancellation) statements.Args {
 	owners, ids := make([][]byte, len(cancellations)), make([]uuid.UUID, len(cancellations))
-	keyHashes := make([][]byte, len(cancellations))
+	keyHashes, reasons := make([][]byte, len(cancellations)), make([]string, len(cancellations))
 	for i, c := range cancellations {
-		owners[i], ids[i], keyHashes[i] = c.owner[:], c.id, c.keyHash[:]
+		owners[i], ids[i], keyHashes[i], reasons[i] = c.owner[:], c.id, c.keyHash[:], c.reason
 	}
-	return statements.Args{"owners": owners, "ids": ids, "key_hashes": keyHashes, "cancellation_code": job.CancellationByOwner}
+	return statements.Args{"owners": owners, "ids": ids, "key_hashes": keyHashes, "reasons": reasons}
+}
+
+func (c cancellation) findArgs() statements.Args {
+	return statements.Args{"owner": c.owner[:], "id": c.id, "key_hash": c.keyHash[:], "reason": c.reason}
 }
 
 // cancelAlone carries out one cancellation, or reads why there is nothing to carry out.
@@ -68,11 +73,10 @@ func (s *Store) cancelAlone(ctx context.Context, c cancellation) (job.CancelResu
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		return s.db.Send(ctx, db.Row(findCancelledSQL, statements.Args{"owner": c.owner[:], "id": c.id, "key_hash": c.keyHash[:]},
-			func(row pgx.Row) (err error) {
-				result.Job, err = statements.ScanJob(row, &result.SameKey)
-				return notFound(err)
-			}))
+		return s.db.Send(ctx, db.Row(findCancelledSQL, c.findArgs(), func(row pgx.Row) (err error) {
+			result.Job, err = statements.ScanJob(row, &result.SameKey)
+			return notFound(err)
+		}))
 	})
 	if err == nil && result.Transitioned {
 		s.notices.PublishJob(result.Job)

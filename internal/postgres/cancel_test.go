@@ -64,6 +64,59 @@ func TestCancellationUnderAnotherKeyFailsClosed(t *testing.T) {
 	require.Equal(t, before, w.Row(j.ID))
 }
 
+func TestCancellationKeepsItsReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, reason := range []string{"wrong_batch", "superseded", job.CancellationByOwner} {
+		j := w.Submit()
+		first, err := w.CancelFor(reason, j, "k")
+		require.NoError(t, err)
+		require.Equal(t, reason, first.Job.CancellationCode)
+		require.Equal(t, first.Job, w.Get(j.ID))
+		again, err := w.CancelFor(reason, j, "k")
+		require.NoError(t, err)
+		require.Equal(t, job.Accepted{Job: first.Job, Replayed: true}, again)
+	}
+}
+
+func TestCancellationKeyStandsForOneReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Submit()
+	_, err := w.CancelFor("wrong_batch", j, "k")
+	require.NoError(t, err)
+	before := w.Row(j.ID)
+	_, err = w.CancelFor("superseded", j, "k")
+	storetest.RequireProblem(t, job.CodeCancellationKeyReused, err)
+	_, err = w.Cancel(j, "k") // which names none
+	storetest.RequireProblem(t, job.CodeCancellationKeyReused, err)
+	require.Equal(t, before, w.Row(j.ID))
+}
+
+func TestNoReasonIsThatOfTheOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.CancelledJob()
+	for _, reason := range []string{job.CancellationByOwner, ""} {
+		again, err := w.CancelFor(reason, j, "cancel")
+		require.NoError(t, err)
+		require.Equal(t, job.Accepted{Job: j, Replayed: true}, again)
+	}
+}
+
+func TestReasonThatIsNotAllowedChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Submit()
+	before := w.Row(j.ID)
+	for _, reason := range []string{"maintenance", " ", "WRONG_BATCH", "wrong_batch ", "because the file was wrong"} {
+		_, err := w.CancelFor(reason, j, "k")
+		problem := storetest.RequireProblem(t, job.CodeInvalidCancellationReason, err)
+		require.Equal(t, []string{job.CancellationByOwner, "wrong_batch", "superseded"}, problem.Allowed)
+	}
+	require.Equal(t, before, w.Row(j.ID))
+}
+
 func TestOneCancellationKeyStandsForOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,7 +133,7 @@ func TestForeignOwnerCanNeitherObserveNorCancel(t *testing.T) {
 	j := w.Submit()
 	before := w.Row(j.ID)
 	foreign := job.OwnerOf("owner b")
-	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"))
+	_, err := w.Service.Cancel(t.Context(), foreign, j.ID.String(), storetest.Key(t, "k"), "")
 	require.Nil(t, storetest.RequireProblem(t, job.CodeJobNotFound, err).Job)
 	_, err = w.Service.Get(t.Context(), foreign, j.ID.String())
 	storetest.RequireProblem(t, job.CodeJobNotFound, err)
@@ -156,10 +209,10 @@ func TestExpiredAndSupersededWorkersCannotOverwriteCancellation(t *testing.T) {
 func TestCancellationNeedsKeyAndKnownJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{})
+	_, err := w.Service.Cancel(t.Context(), w.Owner, w.Submit().ID.String(), job.Key{}, "")
 	storetest.RequireProblem(t, job.CodeCancellationKeyRequired, err)
 	for _, id := range []string{"", "nonsense", "00000000-0000-0000-0000-000000000000", "01A22814-33A5-7660-9B1F-5F3180BB6374"} {
-		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"))
+		_, err = w.Service.Cancel(t.Context(), w.Owner, id, storetest.Key(t, "k"), "")
 		storetest.RequireProblem(t, job.CodeJobNotFound, err)
 	}
 }

@@ -29,9 +29,9 @@ func ScanJob(row pgx.CollectableRow) (job.Job, error) { return statements.ScanJo
 // A Cancellation is one of those that share a statement.
 type Cancellation = cancellation
 
-// NewCancellation makes one.
-func NewCancellation(owner job.Owner, id uuid.UUID, keyHash job.Hash) Cancellation {
-	return cancellation{jobKey{owner, id}, keyHash}
+// NewCancellation makes one for a reason.
+func NewCancellation(owner job.Owner, id uuid.UUID, keyHash job.Hash, reason string) Cancellation {
+	return cancellation{jobKey{owner, id}, keyHash, reason}
 }
 
 // The statements of calls that come together, for calls that a test has chosen.

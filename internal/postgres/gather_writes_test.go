@@ -55,7 +55,7 @@ func TestCancellationsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	running, lease := w.RunningJob()
 	pending, contested := w.Submit(), w.Submit()
 	foreign := func() (job.Accepted, error) {
-		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"))
+		return w.Service.Cancel(t.Context(), job.OwnerOf("owner b"), contested.ID.String(), storetest.Key(t, "k"), "")
 	}
 	results := gather(w, w.Store.WaitingCancellations, w.cancelLater(w.Submit(), "k"),
 		foreign, w.cancelLater(pending, "k"), w.cancelLater(running, "k"), w.cancelLater(contested, "k"),
@@ -85,6 +85,44 @@ func TestCancellationsThatComeTogetherAreDecidedOneByOne(t *testing.T) {
 	w.RequireNoEffects(running.ID)
 }
 
+func TestCancellationsThatComeTogetherHaveEachTheirOwnReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	running, _ := w.RunningJob()
+	jobs := []job.Job{w.Submit(), w.Submit(), running, w.Submit()}
+	reasons := []string{"superseded", "wrong_batch", "superseded", job.CancellationByOwner}
+	var calls []func() (job.Accepted, error)
+	for i, j := range jobs {
+		calls = append(calls, func() (job.Accepted, error) { return w.CancelFor(reasons[i], j, "k") })
+	}
+	for i, result := range gather(w, w.Store.WaitingCancellations, calls...) {
+		accepted := <-result
+		require.NoError(t, accepted.Err)
+		require.Equal(t, reasons[i], accepted.Value.Job.CancellationCode)
+		require.Equal(t, accepted.Value.Job, w.Get(jobs[i].ID))
+	}
+}
+
+func TestOfTwoReasonsForOneJobThatComeTogetherOneWins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	contested := w.Submit()
+	cancelFor := func(reason string) func() (job.Accepted, error) {
+		return func() (job.Accepted, error) { return w.CancelFor(reason, contested, "k") }
+	}
+	results := gather(w, w.Store.WaitingCancellations, w.cancelLater(w.Submit(), "k"), cancelFor("wrong_batch"), cancelFor("superseded"))
+	require.NoError(t, (<-results[0]).Err)
+	won, lost := <-results[1], <-results[2]
+	code := "wrong_batch"
+	if won.Err != nil {
+		won, lost, code = lost, won, "superseded"
+	}
+	require.NoError(t, won.Err)
+	require.Equal(t, code, won.Value.Job.CancellationCode)
+	require.Equal(t, won.Value.Job, *storetest.RequireProblem(t, job.CodeCancellationKeyReused, lost.Err).Job)
+	require.Equal(t, won.Value.Job, w.Get(contested.ID))
+}
+
 func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -96,11 +134,12 @@ func TestLockedJobKeepsNoOtherCancellationWaiting(t *testing.T) {
 	w.WaitForLock() // alone, for the row
 
 	jobs, err := postgres.ShareCancellation(w.Store, t.Context(), []postgres.Cancellation{
-		postgres.NewCancellation(w.Owner, locked.ID, job.Hash{1}), postgres.NewCancellation(w.Owner, free.ID, job.Hash{2}),
+		postgres.NewCancellation(w.Owner, locked.ID, job.Hash{1}, "wrong_batch"),
+		postgres.NewCancellation(w.Owner, free.ID, job.Hash{2}, "superseded"),
 	})
 	require.NoError(t, err)
 	require.Equal(t, []batch.Placed[job.Job]{{Result: w.Get(free.ID), Place: 2}}, jobs)
-	require.Equal(t, job.StatusCancelled, w.Get(free.ID).Status)
+	require.Equal(t, "superseded", w.Get(free.ID).CancellationCode)
 
 	require.NoError(t, holder.Rollback(t.Context()))
 	accepted := <-waiting
@@ -116,7 +155,9 @@ func TestCancellationThatIsGivenUpHappensAndIsNoticed(t *testing.T) {
 	w.RequireNotices(notices, worker.Notice{JobID: j.ID, RootID: j.ID, Status: job.StatusPending})
 	unlock := w.lockTable()
 	leaving, leave := context.WithCancel(t.Context())
-	call := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, j.ID, job.Hash{1}) })
+	call := storetest.Async(func() (job.CancelResult, error) {
+		return w.Store.Cancel(leaving, w.Owner, j.ID, job.Hash{1}, job.CancellationByOwner)
+	})
 	w.WaitForLock()
 	leave()
 	require.ErrorIs(t, (<-call).Err, context.Canceled)
@@ -133,7 +174,9 @@ func TestCancellationThatIsGivenUpBeforeItIsSentNeverHappens(t *testing.T) {
 	results := []<-chan storetest.Result[job.Accepted]{storetest.Async(w.cancelLater(blocking, "k"))}
 	w.WaitForLock()
 	leaving, leave := context.WithCancel(t.Context())
-	waiting := storetest.Async(func() (job.CancelResult, error) { return w.Store.Cancel(leaving, w.Owner, given.ID, job.Hash{1}) })
+	waiting := storetest.Async(func() (job.CancelResult, error) {
+		return w.Store.Cancel(leaving, w.Owner, given.ID, job.Hash{1}, job.CancellationByOwner)
+	})
 	w.waitForCalls(w.Store.WaitingCancellations, 1)
 	leave()
 	require.ErrorIs(t, (<-waiting).Err, context.Canceled)

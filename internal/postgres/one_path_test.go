@@ -107,14 +107,14 @@ func TestTracedCallsSendTheSameStatementsAsOthers(t *testing.T) {
 		"cancel": func() func(ctx context.Context) error {
 			j := w.Submit()
 			return func(ctx context.Context) error {
-				_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "k"))
+				_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "k"), "")
 				return err
 			}
 		},
 		"cancel again": func() func(ctx context.Context) error {
 			j := w.CancelledJob()
 			return func(ctx context.Context) error {
-				_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "cancel"))
+				_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "cancel"), "")
 				return err
 			}
 		},

@@ -39,7 +39,7 @@ func TestOutageIsUnavailableAndRecoversByItself(t *testing.T) {
 			_, err := service.Submit(t.Context(), owner, storetest.Key(t, "k2"), []byte(`[]`))
 			return err
 		},
-		"cancel": func() error { _, err := service.Cancel(t.Context(), owner, id, storetest.Key(t, "k")); return err },
+		"cancel": func() error { _, err := service.Cancel(t.Context(), owner, id, storetest.Key(t, "k"), ""); return err },
 		"replay": func() error {
 			_, err := service.Replay(t.Context(), owner, id, storetest.Key(t, "k"), []byte(`[]`))
 			return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -249,6 +250,8 @@ func literal(arg any) string {
 		return arrayOf(arg, func(b []byte) string { return fmt.Sprintf(`"\\x%x"`, b) })
 	case []uuid.UUID:
 		return arrayOf(arg, uuid.UUID.String)
+	case []string:
+		return arrayOf(arg, strconv.Quote)
 	case time.Duration:
 		return fmt.Sprintf("'%d microseconds'", arg.Microseconds())
 	default:
@@ -335,7 +338,7 @@ func writes(owner job.Owner, first, step int) []planned {
 			"max_generation": job.MaxGeneration, "trace_parent": "",
 		}),
 		named("find source", statements.Args{"owner": o, "id": failed, "digest": digest[:]}),
-		named("find cancelled", statements.Args{"owner": o, "id": cancelled, "key_hash": hash}),
+		named("find cancelled", statements.Args{"owner": o, "id": cancelled, "key_hash": hash, "reason": job.CancellationByOwner}),
 	}
 	return append(all, cancellations(owner, pending, cancelled)...)
 }
@@ -345,8 +348,9 @@ func cancellations(owner job.Owner, ids ...uuid.UUID) (all []planned) {
 	for _, name := range []string{"cancel", "cancel waiting"} {
 		for n := 1; n <= len(ids); n++ {
 			all = append(all, named(name, statements.Args{
-				"owners": slices.Repeat([][]byte{owner[:]}, n), "ids": ids[:n], "cancellation_code": job.CancellationByOwner,
+				"owners": slices.Repeat([][]byte{owner[:]}, n), "ids": ids[:n],
 				"key_hashes": slices.Repeat([][]byte{bytes.Repeat([]byte{1}, 32)}, n),
+				"reasons":    slices.Repeat([]string{job.CancellationByOwner}, n),
 			}))
 		}
 	}

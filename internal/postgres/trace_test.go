@@ -41,7 +41,7 @@ func TestEachVerbAndEachOfItsStatementsIsTracedByName(t *testing.T) {
 			return err
 		},
 		"[sql cancel shared cancel cancel]": func(ctx context.Context) error {
-			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"))
+			_, err := w.Service.Cancel(ctx, w.Owner, j.ID.String(), storetest.Key(t, "b"), "")
 			return err
 		},
 	} {
@@ -100,7 +100,7 @@ func TestAbsentJobIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, spans := storetest.Traced(t, func(ctx context.Context) {
-		_, err := w.Store.Cancel(ctx, w.Owner, uuid.New(), [32]byte{})
+		_, err := w.Store.Cancel(ctx, w.Owner, uuid.New(), [32]byte{}, job.CancellationByOwner)
 		require.ErrorIs(t, err, job.ErrNotFound)
 	})
 	for _, s := range spans {
@@ -148,7 +148,7 @@ func TestTraceOfTheRequestComesWithEachLeaseAndGoesWithThePayload(t *testing.T) 
 			return w.Store.Fail(t.Context(), l, worker.Failure{Code: job.FailureTarget})
 		},
 		"cancelled": func(w *world, l worker.Lease) error {
-			_, err := w.Store.Cancel(t.Context(), w.Owner, l.JobID, job.Hash{})
+			_, err := w.Store.Cancel(t.Context(), w.Owner, l.JobID, job.Hash{}, job.CancellationByOwner)
 			return err
 		},
 		"exhausted": func(w *world, l worker.Lease) error {

@@ -29,6 +29,8 @@ type Config struct {
 	Admin Admin
 	// Limits bound a batch of records.
 	Limits job.Limits
+	// Reasons are what a cancellation may give as its reason.
+	Reasons job.Reasons
 	// Rates bound how often an owner may write.
 	Rates ratelimit.Rates
 	// Streams bound the subscriptions, and the WebSockets.

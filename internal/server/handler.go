@@ -34,7 +34,7 @@ func newHandler(
 	if err != nil {
 		return nil, fmt.Errorf("--users-file: %w", err)
 	}
-	service := job.NewService(b.jobs, c.Limits, metrics)
+	service := job.NewService(b.jobs, c.Limits, metrics).WithReasons(c.Reasons)
 	limiter := metrics.CountRefusals(ratelimit.New(c.Rates, time.Now))
 	restDoor := rest.New(rest.Config{
 		Service:       service,

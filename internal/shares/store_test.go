@@ -96,7 +96,7 @@ func TestSingleJobAndWritesNeedNoPlace(t *testing.T) {
 	jobs, err := store.Jobs(t.Context(), w.Owner, []uuid.UUID{j.ID})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	cancelled, err := store.Cancel(t.Context(), w.Owner, j.ID, job.Hash{1})
+	cancelled, err := store.Cancel(t.Context(), w.Owner, j.ID, job.Hash{1}, job.CancellationByOwner)
 	require.NoError(t, err)
 	require.True(t, cancelled.Transitioned, "while its owner's dashboard has taken all that it may")
 	require.NoError(t, holder.Rollback(t.Context()))

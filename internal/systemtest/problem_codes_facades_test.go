@@ -33,6 +33,7 @@ type facade interface {
 	path() string
 	submit(payload, key string) answer
 	cancel(id, key string) answer
+	cancelFor(reason, id, key string) answer
 	replay(source, payload, key string) answer
 	list(cursor string) answer
 }
@@ -210,6 +211,10 @@ func (d restFacade) submit(payload, key string) answer { return d.post("", paylo
 
 func (d restFacade) cancel(id, key string) answer { return d.post("/"+id+"/cancellation", "", key) }
 
+func (d restFacade) cancelFor(reason, id, key string) answer {
+	return d.post("/"+id+"/cancellation", `{"reasonCode":"`+reason+`"}`, key)
+}
+
 func (d restFacade) replay(source, payload, key string) answer {
 	return d.post("/"+source+"/replays", payload, key)
 }
@@ -238,6 +243,11 @@ func (d graphqlFacade) submit(payload, key string) answer {
 
 func (d graphqlFacade) cancel(id, key string) answer {
 	return d.mutate("cancelJob", "CancelJobInput", variables{"jobRecordId": id, "idempotencyKey": markedKey(key)})
+}
+
+func (d graphqlFacade) cancelFor(reason, id, key string) answer {
+	return d.mutate("cancelJob", "CancelJobInput",
+		variables{"jobRecordId": id, "idempotencyKey": markedKey(key), "reasonCode": reason})
 }
 
 func (d graphqlFacade) replay(source, payload, key string) answer {

@@ -87,7 +87,8 @@ var provocations = map[job.Code]provocation{
 		},
 		graphql: refusal{Status: http.StatusUnsupportedMediaType, ErrorCode: "UNSUPPORTED_MEDIA_TYPE"},
 	},
-	job.CodeInvalidRecord: {steps: func(_ *scene, f facade) answer { return f.submit(`[{"name":"canary"}]`, "key") }},
+	job.CodeInvalidRecord:             {steps: func(_ *scene, f facade) answer { return f.submit(`[{"name":"canary"}]`, "key") }},
+	job.CodeInvalidCancellationReason: {steps: func(s *scene, f facade) answer { return f.cancelFor(mark, s.pending(), "key") }},
 	job.CodeSubmissionKeyReused: {steps: func(s *scene, f facade) answer {
 		key := uuid.NewString()
 		s.submitted(key)

@@ -115,7 +115,7 @@ func (s *server) replay(source string) string {
 
 func (s *server) cancel(id string) string {
 	s.Helper()
-	_, err := s.service.Cancel(s.Context(), ann, id, s.key())
+	_, err := s.service.Cancel(s.Context(), ann, id, s.key(), "")
 	require.NoError(s, err)
 	return id
 }

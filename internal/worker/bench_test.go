@@ -110,7 +110,7 @@ func (b *bench) submit() uuid.UUID {
 
 func (b *bench) cancel(id uuid.UUID) {
 	b.t.Helper()
-	result, err := b.store.Cancel(b.t.Context(), owner, id, job.Hash(owner))
+	result, err := b.store.Cancel(b.t.Context(), owner, id, job.Hash(owner), job.CancellationByOwner)
 	require.NoError(b.t, err)
 	require.True(b.t, result.Transitioned)
 }

@@ -18,7 +18,7 @@ func (Cancel) Title() string { return "cancel" }
 
 var cancelStatement = statement{"cancel", func(owner string, ids []string) map[string]string {
 	return with(ofRows(owner, ids), map[string]string{
-		"key_hashes": each(ids, "sha256('key'::bytea)"), "cancellation_code": "'" + job.CancellationByOwner + "'",
+		"key_hashes": each(ids, "sha256('key'::bytea)"), "reasons": each(ids, "'"+job.CancellationByOwner+"'"),
 	})
 }}
 

@@ -148,6 +148,19 @@ func TestConcurrentCancelsUnderTwoKeysLetOneWin(t *testing.T) {
 	storetest.RequireProblem(t, job.CodeCancellationKeyReused, (<-second).Err)
 }
 
+func TestConcurrentCancelsForTwoReasonsLetOneWin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Submit()
+	first := w.CancelInTransaction(j, w.CancelHash(j, "k")) // for none
+
+	second := storetest.Async(func() (job.Accepted, error) { return w.CancelFor("wrong_batch", j, "k") })
+	w.WaitForLock()
+	require.NoError(t, first.Commit(t.Context()))
+	problem := storetest.RequireProblem(t, job.CodeCancellationKeyReused, (<-second).Err)
+	require.Equal(t, job.CancellationByOwner, problem.Job.CancellationCode)
+}
+
 func TestReclaimedLeaseMakesOldWorkersSuccessStale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, storetest.GatedLoad(t))

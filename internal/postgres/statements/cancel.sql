@@ -3,9 +3,9 @@
 -- The two statements differ in one place: what they do about a row that another transaction holds.
 {{define "cancel"}}
 WITH free AS MATERIALIZED (
-	SELECT owner, id, key_hash, place
-	FROM unnest((SELECT @owners::bytea[]), (SELECT @ids::uuid[]), (SELECT @key_hashes::bytea[]))
-		WITH ORDINALITY AS wanted (owner, id, key_hash, place)
+	SELECT owner, id, key_hash, reason, place
+	FROM unnest((SELECT @owners::bytea[]), (SELECT @ids::uuid[]), (SELECT @key_hashes::bytea[]), (SELECT @reasons::text[]))
+		WITH ORDINALITY AS wanted (owner, id, key_hash, reason, place)
 	JOIN etl_job_records ON principal_scope_hash = owner AND job_record_id = id
 	FOR NO KEY UPDATE OF etl_job_records{{.}}
 )
@@ -13,8 +13,8 @@ UPDATE etl_job_records
 -- A running job's lease goes with its payload, so that the worker's success matches no row any more.
 SET job_status = 'CANCELLED',
 	request_payload = NULL, lease_claim_id = NULL, lease_owner_id = NULL, lease_expires_at = NULL,
-	cancellation_code = @cancellation_code, job_cancelled_at = clock_timestamp(), updated_at = clock_timestamp(),
-	cancellation_key_hash = key_hash
+	cancellation_key_hash = key_hash, cancellation_code = reason,
+	job_cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
 FROM free
 -- No lease is asked for: a pending job is cancelled as well as a running one.
 WHERE principal_scope_hash = owner AND job_record_id = id AND job_status IN ('PENDING', 'RUNNING')
@@ -31,7 +31,8 @@ RETURNING {{template "job_columns"}}, place
 {{template "cancel" ""}}
 
 -- name: find cancelled
--- A job, and whether it was cancelled under this key.
-SELECT {{template "job_columns"}}, cancellation_key_hash IS NOT DISTINCT FROM @key_hash
+-- A job, and whether it was cancelled under this key for this reason.
+SELECT {{template "job_columns"}},
+	cancellation_key_hash IS NOT DISTINCT FROM @key_hash AND cancellation_code IS NOT DISTINCT FROM @reason
 FROM etl_job_records
 WHERE principal_scope_hash = @owner AND job_record_id = @id

@@ -79,7 +79,12 @@ func LeasedIDs(c worker.Claimed) (ids []uuid.UUID) {
 
 // Cancel cancels a job under a key.
 func (w *World) Cancel(j job.Job, keyText string) (job.Accepted, error) {
-	return w.Service.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText))
+	return w.Service.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText), "")
+}
+
+// CancelFor cancels a job under a key for a reason.
+func (w *World) CancelFor(reason string, j job.Job, keyText string) (job.Accepted, error) {
+	return w.Service.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText), reason)
 }
 
 // Replay replays a job under a key, with the bytes of the batch.

@@ -32,7 +32,7 @@ func SubmitArgs(n job.NewJob) statements.Args {
 func CancelArgs(owner job.Owner, id uuid.UUID, keyHash job.Hash) statements.Args {
 	return statements.Args{
 		"owners": [][]byte{owner[:]}, "ids": []uuid.UUID{id}, "key_hashes": [][]byte{keyHash[:]},
-		"cancellation_code": job.CancellationByOwner,
+		"reasons": []string{job.CancellationByOwner},
 	}
 }
 

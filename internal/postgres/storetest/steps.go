@@ -158,12 +158,12 @@ func (w *World) NewReplay(source job.Job, keyText string) job.NewJob {
 func (w *World) CancelHash(j job.Job, keyText string) job.Hash {
 	w.Helper()
 	return w.spied(func(s *job.Service) error {
-		_, err := s.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText))
+		_, err := s.Cancel(w.Context(), w.Owner, j.ID.String(), Key(w, keyText), "")
 		return err
 	}).hash
 }
 
-func (s *spy) Cancel(_ context.Context, _ job.Owner, _ uuid.UUID, hash job.Hash) (job.CancelResult, error) {
+func (s *spy) Cancel(_ context.Context, _ job.Owner, _ uuid.UUID, hash job.Hash, _ string) (job.CancelResult, error) {
 	s.hash = hash
 	return job.CancelResult{}, errSpied
 }

@@ -73,8 +73,17 @@ func (w *World) On(pool *pgxpool.Pool) *World {
 	other := *w
 	other.StorePool, other.Store = pool, store
 	other.Counter = &Counter{Ended: map[job.Status]int{}, Created: map[int]int{}, Replayed: map[job.Operation]int{}}
-	other.Service = job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}, other.Counter)
+	other.Service = job.NewService(store, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000}, other.Counter).
+		WithReasons(Reasons(w))
 	return &other
+}
+
+// Reasons are wrong_batch and superseded.
+func Reasons(t testing.TB) job.Reasons {
+	t.Helper()
+	reasons, err := job.ParseReasons("wrong_batch,superseded")
+	require.NoError(t, err)
+	return reasons
 }
 
 // Open makes a pool on a database, closed when the test ends.
