@@ -133,8 +133,7 @@ func newServer(c Config) *handler.Server {
 	server.AroundResponses(observeRefusals(c.Observer))
 	server.AroundResponses(capErrors)
 	server.AroundResponses(scopeEachAnswer(c.Service))
-	server.AroundRootFields(scopeEachMutation(c.Service))
-	server.AroundRootFields(limitRoots)
+	server.AroundRootFields(aroundRoots(c.Service))
 	server.AroundFields(writePlain)
 	if c.Introspection {
 		server.Use(extension.Introspection{})

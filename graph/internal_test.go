@@ -15,6 +15,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 
 	"fencepost/internal/auth"
 	"fencepost/internal/feed"
@@ -90,10 +92,30 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 	require.NotContains(t, log.String(), "secret")
 }
 
+// query is the context of a query in the scope of its answer.
+func query(t *testing.T, document string) (scoped context.Context) {
+	t.Helper()
+	parsed, err := parser.ParseQuery(&ast.Source{Input: document})
+	require.NoError(t, err)
+	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: parsed.Operations[0]})
+	scopeEachAnswer(nil)(ctx, func(ctx context.Context) *graphql.Response {
+		scoped = ctx
+		return nil
+	})
+	return scoped
+}
+
+func TestOneRootFieldWaitsForNoTurn(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, scopeOf(query(t, "{jobs {nodes {id}}}")).roots)
+	require.NotNil(t, scopeOf(query(t, "{...F} fragment F on Query {a: __typename}")).roots)
+}
+
 func TestTwoRootFieldsOfARequestRunAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(graphql.WithResponseContext(withScope(t.Context(), nil), graphql.DefaultErrorPresenter, graphql.DefaultRecover))
+		operation, around := query(t, "{a: __typename ...F} fragment F on Query {b: __typename}"), aroundRoots(nil)
+		ctx, cancel := context.WithCancel(graphql.WithResponseContext(operation, graphql.DefaultErrorPresenter, graphql.DefaultRecover))
 		running, end := atomic.Int64{}, make(chan struct{})
 		field := func(context.Context) graphql.Marshaler {
 			running.Add(1)
@@ -102,7 +124,7 @@ func TestTwoRootFieldsOfARequestRunAtATime(t *testing.T) {
 		}
 		answers := make(chan graphql.Marshaler, 5)
 		for range cap(answers) {
-			go func() { answers <- limitRoots(ctx, field) }()
+			go func() { answers <- around(ctx, field) }()
 		}
 		synctest.Wait()
 		require.EqualValues(t, 2, running.Load())

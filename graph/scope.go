@@ -24,7 +24,7 @@ const rootsAtOnce = 2
 type scope struct {
 	owner    job.Owner
 	service  *job.Service
-	roots    *semaphore.Weighted // the root fields that run
+	roots    *semaphore.Weighted // the root fields that run; nil where there is one
 	jobs     *dataloadgen.Loader[uuid.UUID, job.Job]
 	lineages *dataloadgen.Loader[uuid.UUID, job.Lineage]
 	replays  *dataloadgen.Loader[pageKey, job.JobPage]
@@ -42,7 +42,7 @@ type scopeKey struct{}
 // withScope begins a scope. What its loaders have read stays as it is for as long as the scope lasts.
 func withScope(ctx context.Context, service *job.Service) context.Context {
 	owner, _ := auth.Owner(ctx) // the gate has seen to it that there is one
-	s := &scope{owner: owner, service: service, roots: semaphore.NewWeighted(rootsAtOnce)}
+	s := &scope{owner: owner, service: service}
 	wait := dataloadgen.WithWait(batchWait)
 	s.jobs = dataloadgen.NewMappedLoader(s.loadJobs, wait)
 	s.lineages = dataloadgen.NewMappedLoader(s.loadLineages, wait)
@@ -118,24 +118,39 @@ func loadPages[Page any](
 // scopeEachAnswer gives a query a scope, and so each event of a subscription.
 func scopeEachAnswer(service *job.Service) graphql.ResponseMiddleware {
 	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-		return next(withScope(ctx, service))
-	}
-}
-
-// scopeEachMutation gives each field of a mutation a scope of its own, so that it never reads what a loader had read before
-// the field's own write.
-func scopeEachMutation(service *job.Service) graphql.RootFieldMiddleware {
-	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
-			ctx = withScope(ctx, service)
+		ctx = withScope(ctx, service)
+		if operation := graphql.GetOperationContext(ctx).Operation; operation != nil && !isField(operation.SelectionSet) {
+			scopeOf(ctx).roots = semaphore.NewWeighted(rootsAtOnce)
 		}
 		return next(ctx)
 	}
 }
 
-// limitRoots lets the root fields of a query run some at a time. Those of a mutation run one after the other anyway.
-func limitRoots(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-	roots := scopeOf(ctx).roots
+// isField reports whether a single field is selected, which needs no look into fragments.
+func isField(selected ast.SelectionSet) bool {
+	if len(selected) != 1 {
+		return false
+	}
+	_, field := selected[0].(*ast.Field)
+	return field
+}
+
+// aroundRoots gives each field of a mutation a scope of its own, so that it never reads what a loader had read before the field's own
+// write. Those of a query run some at a time.
+func aroundRoots(service *job.Service) graphql.RootFieldMiddleware {
+	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+		switch roots := scopeOf(ctx).roots; {
+		case graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation:
+			return next(withScope(ctx, service))
+		case roots == nil:
+			return next(ctx)
+		default:
+			return inTurn(ctx, roots, next)
+		}
+	}
+}
+
+func inTurn(ctx context.Context, roots *semaphore.Weighted, next graphql.RootResolver) graphql.Marshaler {
 	if err := roots.Acquire(ctx, 1); err != nil {
 		graphql.AddError(ctx, err)
 		return graphql.Null

@@ -545,6 +545,7 @@ var notPlanned = map[string]string{
 	"session": "sets parameters", "set": "sets a parameter", "notify": "sends a notice",
 	"load":           "writes the effects of one job, which it is given",
 	"schema version": "reads the versions of the schema", "read only": "reads a parameter",
+	"table holder":   "reads the server's sessions",
 	"forget session": "sets parameters", "check constraints now": "sets how constraints are checked",
 	"server facts": "reads parameters", "missing privileges": "reads the catalogue",
 	"position": "reads how far the log is", "caught up": "reads how far the log is",
