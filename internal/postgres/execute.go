@@ -20,6 +20,7 @@ import (
 
 var (
 	leasedPayloadSQL = statements.Named("leased payload")
+	leaseHeldSQL     = statements.Named("lease held")
 	executeSQL       = statements.Named("execute")
 	succeedSQL       = statements.Named("succeed")
 	beginSQL         = statements.Named("begin")
@@ -104,6 +105,12 @@ func (s *Store) leasedPayload(ctx context.Context, l worker.Lease) ([]byte, erro
 		return nil, errIntegrity
 	}
 	return payload, nil
+}
+
+// Holds implements worker.Queue.
+func (s *Store) Holds(ctx context.Context, l worker.Lease) (held bool, err error) {
+	err = s.db.Query(ctx, "lease held", db.Row(leaseHeldSQL, leaseArgs(l), func(row pgx.Row) error { return row.Scan(&held) }))
+	return held, err
 }
 
 // execution is the whole transaction. Its COMMIT is sent without having seen that the statements before it succeeded: after

@@ -148,6 +148,26 @@ func TestFenceAndLedgerMeetTheLockTimeout(t *testing.T) {
 	}
 }
 
+func TestLeaseIsHeldByItsClaimAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	holds := func(l worker.Lease) bool {
+		held, err := w.Store.Holds(t.Context(), l)
+		require.NoError(t, err)
+		return held
+	}
+	j, first := w.RunningJob()
+	require.True(t, holds(first))
+	w.Expire(j.ID)
+	require.True(t, holds(first), "nobody else has it")
+	second := w.Claim()
+	require.False(t, holds(first))
+	require.True(t, holds(second))
+	_, err := w.Cancel(j, "k")
+	require.NoError(t, err)
+	require.False(t, holds(second))
+}
+
 func TestLineageTriggerWaitsForAnUndecidedSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -376,6 +376,7 @@ func workerStatements(owner job.Owner, running uuid.UUID) []planned {
 	}
 	return []planned{
 		ofLease("leased payload", nil),
+		ofLease("lease held", nil),
 		ofLease("succeed", nil),
 		execute(`{"[]"}`, running),
 		execute(`{"[]","[]"}`, running, uuid.Nil),

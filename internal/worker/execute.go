@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"fencepost/internal/job"
@@ -13,6 +14,8 @@ import (
 type execution struct {
 	lease  Lease
 	cancel context.CancelCauseFunc
+	// hints counts those that the job was cancelled, since the look at its lease that is under way began; 0 without one.
+	hints atomic.Int64
 }
 
 // terminal has the outcomes that end a job.
@@ -32,14 +35,39 @@ func (w *Worker) start(executions context.Context, l Lease, deadline time.Time) 
 	})
 }
 
-// register takes an executor, and ends the execution at once if its job was cancelled before.
+// register takes an executor, and doubts the execution at once if a cancellation of its job was told before.
 func (w *Worker) register(e *execution) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running[e] = struct{}{}
 	if _, cancelled := w.cancelled[e.lease.JobID]; cancelled {
-		e.cancel(errCancelled)
+		w.doubt(e)
 	}
+}
+
+// doubt looks whether an execution still has its lease, and ends it if not: a hint proves nothing, since every role of the database may
+// send one. Hints that come during a look share the next one. w.mu is held, and the execution is among those that run.
+func (w *Worker) doubt(e *execution) {
+	if e.hints.Add(1) > 1 {
+		return
+	}
+	w.done.Go(func() {
+		for looked := false; !looked; {
+			hints := e.hints.Load()
+			if !w.holds(e.lease) {
+				e.cancel(errCancelled)
+			}
+			looked = e.hints.CompareAndSwap(hints, 0)
+		}
+	})
+}
+
+// holds reports whether a lease is still the job's, and also when that cannot be found out: the fence decides in the end.
+func (w *Worker) holds(l Lease) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), w.cfg.StatementTimeout)
+	defer cancel()
+	held, err := w.queue.Holds(ctx, l)
+	return held || err != nil
 }
 
 // release frees the executor.

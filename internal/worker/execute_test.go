@@ -162,6 +162,48 @@ func TestCancelNoticeStopsThatExecutionOnly(t *testing.T) {
 	require.Equal(t, 1, b.effects())
 }
 
+func TestFalseCancelNoticeStopsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	g := b.closeGate()
+	id := b.submit()
+	b.run(b.store)
+	g.await(1)
+	for range 100 {
+		b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+	}
+	g.open()
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+	require.Equal(t, 1, b.job(id).AttemptCount)
+}
+
+// blind is a queue that cannot say who holds a lease.
+type blind struct {
+	worker.Queue
+	asked chan struct{}
+}
+
+func (q blind) Holds(context.Context, worker.Lease) (bool, error) {
+	q.asked <- struct{}{}
+	return false, job.ErrUnavailable
+}
+
+func TestCancelNoticeThatCannotBeCheckedStopsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedLoad)
+	g := b.closeGate()
+	id := b.submit()
+	queue := blind{b.store, make(chan struct{})}
+	b.run(queue)
+	g.await(1)
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+	next(t, queue.asked)
+	b.worker.Notify(worker.Notice{JobID: id, Status: job.StatusCancelled})
+	next(t, queue.asked)
+	g.open()
+	b.observed.expect(t, worker.OutcomeClaimed, worker.OutcomeSucceeded)
+}
+
 func TestCancelNoticeBeforeTheAnswerToTheClaimStopsTheExecution(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, gatedLoad)

@@ -139,6 +139,9 @@ type Queue interface {
 	// RefusedLate writes down that the lease was gone when its worker wanted to give a verdict.
 	RefusedLate(ctx context.Context, l Lease) error
 
+	// Holds reports whether the job is still running under this very lease.
+	Holds(ctx context.Context, l Lease) (bool, error)
+
 	// Explain finds the first record at which the job's batch begins to fail with a SQLSTATE, from 1 on, by running its load with the
 	// first of its records in transactions that are rolled back, or 0 when that tells nothing. Cancelling ctx ends it.
 	Explain(ctx context.Context, l Lease, sqlState string) int

@@ -110,7 +110,7 @@ func (w *Worker) drain(abandon context.CancelCauseFunc) {
 }
 
 // Notify takes a hint from the database without blocking. A PENDING job, or the zero Notice, makes the worker claim at once;
-// a CANCELLED job is stopped, if it runs here. Any other hint is ignored, and a lost one only costs time.
+// a CANCELLED job is stopped, if it runs here and its row says so too. Any other hint is ignored, and a lost one only costs time.
 func (w *Worker) Notify(n Notice) {
 	switch {
 	case n == Notice{}, n.Status == job.StatusPending:
@@ -127,7 +127,7 @@ func (w *Worker) wakeClaimer() {
 	}
 }
 
-// stop ends the job's execution. While a claim is under way that execution may be about to start, so the job is remembered.
+// stop doubts the job's execution. While a claim is under way that execution may be about to start, so the job is remembered.
 func (w *Worker) stop(id uuid.UUID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *Worker) stop(id uuid.UUID) {
 	}
 	for e := range w.running {
 		if e.lease.JobID == id {
-			e.cancel(errCancelled)
+			w.doubt(e)
 		}
 	}
 }

@@ -22,6 +22,12 @@ FROM etl_job_records
 WHERE principal_scope_hash = @owner AND job_record_id = @id
 	AND {{template "live_lease" "@claim_id"}}
 
+-- name: lease held
+-- Whether a job still runs under a lease, which may have expired.
+SELECT EXISTS (
+	SELECT FROM etl_job_records
+	WHERE principal_scope_hash = @owner AND job_record_id = @id AND job_status = 'RUNNING' AND lease_claim_id = @claim_id)
+
 -- name: execute
 -- The built-in load, fence and ledger rows of many leases; it tells by their places which ones won.
 WITH free AS MATERIALIZED (
