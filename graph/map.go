@@ -57,7 +57,7 @@ func toLineage(l job.Lineage) *model.Lineage {
 		Job:             toJob(l.Job()),
 		GenerationCount: toInt(l.GenerationCount),
 		JobCount:        toInt(l.JobCount()),
-		StatusCounts:    toStatusCounts(l.StatusCounts),
+		StatusCounts:    toStatusCounts(exactly(l.StatusCounts)),
 		Truncated:       l.Truncated,
 		Record:          l,
 	}
@@ -83,12 +83,23 @@ func toEdges(jobs []job.Job) []*model.LineageEdge {
 	return edges
 }
 
-func toStatusCounts(counts map[job.Status]int) []*model.JobStatusCount {
+func toStatusCounts(counts map[job.Status]job.Count) []*model.JobStatusCount {
 	models := make([]*model.JobStatusCount, len(job.Statuses))
 	for i, status := range job.Statuses {
-		models[i] = &model.JobStatusCount{Status: model.JobStatus(status), Count: toInt(counts[status])}
+		models[i] = &model.JobStatusCount{
+			Status: model.JobStatus(status), Count: toInt(counts[status].Jobs), AtLeast: counts[status].AtLeast,
+		}
 	}
 	return models
+}
+
+// exactly makes counts of numbers that were counted to their end.
+func exactly(numbers map[job.Status]int) map[job.Status]job.Count {
+	counts := make(map[job.Status]job.Count, len(numbers))
+	for status, n := range numbers {
+		counts[status] = job.Count{Jobs: n}
+	}
+	return counts
 }
 
 func toConnection(page job.JobPage, request job.PageRequest) *model.JobConnection {

@@ -96,5 +96,5 @@ function page(jobs, first, after) {
 }
 
 function counts(jobs) {
-  return STATUSES.map((status) => ({ status, count: jobs.filter((job) => job.status === status).length }));
+  return STATUSES.map((status) => ({ status, count: jobs.filter((job) => job.status === status).length, atLeast: false }));
 }

@@ -105,8 +105,9 @@ type ComplexityRoot struct {
 	}
 
 	JobStatusCount struct {
-		Count  func(childComplexity int) int
-		Status func(childComplexity int) int
+		AtLeast func(childComplexity int) int
+		Count   func(childComplexity int) int
+		Status  func(childComplexity int) int
 	}
 
 	Lineage struct {
@@ -495,6 +496,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.JobEdge.Node(childComplexity), true
 
+	case "JobStatusCount.atLeast":
+		if e.ComplexityRoot.JobStatusCount.AtLeast == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobStatusCount.AtLeast(childComplexity), true
 	case "JobStatusCount.count":
 		if e.ComplexityRoot.JobStatusCount.Count == nil {
 			break
@@ -1228,8 +1235,11 @@ type JobStatusCount {
   "The status."
   status: JobStatus!
 
-  "How many jobs are in it."
+  "How many jobs are in it. Counting stops at 10,000, but not in a lineage."
   count: Int!
+
+  "Whether counting stopped, and there are more."
+  atLeast: Boolean!
 }
 
 """
@@ -1687,6 +1697,8 @@ func (ec *executionContext) childFields_JobStatusCount(ctx context.Context, fiel
 		return ec.fieldContext_JobStatusCount_status(ctx, field)
 	case "count":
 		return ec.fieldContext_JobStatusCount_count(ctx, field)
+	case "atLeast":
+		return ec.fieldContext_JobStatusCount_atLeast(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type JobStatusCount", field.Name)
 }
@@ -3308,6 +3320,29 @@ func (ec *executionContext) _JobStatusCount_count(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_JobStatusCount_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("JobStatusCount", field, false, false, "Int")
+}
+
+func (ec *executionContext) _JobStatusCount_atLeast(ctx context.Context, field graphql.CollectedField, obj *model.JobStatusCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JobStatusCount_atLeast(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AtLeast, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_JobStatusCount_atLeast(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JobStatusCount", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Lineage_root(ctx context.Context, field graphql.CollectedField, obj *model.Lineage) (ret graphql.Marshaler) {
@@ -6487,6 +6522,11 @@ func (ec *executionContext) _JobStatusCount(ctx context.Context, sel ast.Selecti
 			}
 		case "count":
 			out.Values[i] = ec._JobStatusCount_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "atLeast":
+			out.Values[i] = ec._JobStatusCount_atLeast(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

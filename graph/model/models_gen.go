@@ -169,8 +169,10 @@ type JobFilter struct {
 type JobStatusCount struct {
 	// The status.
 	Status JobStatus `json:"status"`
-	// How many jobs are in it.
+	// How many jobs are in it. Counting stops at 10,000, but not in a lineage.
 	Count int32 `json:"count"`
+	// Whether counting stopped, and there are more.
+	AtLeast bool `json:"atLeast"`
 }
 
 // A family of jobs: the first one, which was submitted, and every job that was replayed from it, directly or over others. It is

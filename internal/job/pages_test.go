@@ -70,9 +70,9 @@ func TestFiltersNarrowListsAndCounts(t *testing.T) {
 
 		counts, err := f.CountByStatus(t.Context(), f.owner, c.filter)
 		require.NoError(t, err)
-		expected := map[job.Status]int{}
+		expected := map[job.Status]job.Count{}
 		for _, j := range c.jobs {
-			expected[j.Status]++
+			expected[j.Status] = job.Count{Jobs: expected[j.Status].Jobs + 1}
 		}
 		assert.Equal(t, expected, counts, "%+v", c.filter)
 	}

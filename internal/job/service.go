@@ -188,8 +188,8 @@ func (s *Service) Jobs(ctx context.Context, owner Owner, ids []uuid.UUID) (map[u
 	return jobs, refusal(reading, err)
 }
 
-// CountByStatus counts the owner's jobs that pass the filter.
-func (s *Service) CountByStatus(ctx context.Context, owner Owner, f Filter) (map[Status]int, error) {
+// CountByStatus counts the owner's jobs that pass the filter, of each status up to [MaxCount].
+func (s *Service) CountByStatus(ctx context.Context, owner Owner, f Filter) (map[Status]Count, error) {
 	counts, err := s.store.CountByStatus(ctx, owner, f)
 	return counts, refusal(reading, err)
 }

@@ -83,6 +83,17 @@ type Filter struct {
 	CreatedAfter, CreatedBefore *time.Time
 }
 
+// MaxCount is up to where jobs are counted.
+const MaxCount = 10_000
+
+// Count is a number of jobs.
+type Count struct {
+	// Jobs is the number, or [MaxCount] where there are more.
+	Jobs int
+	// AtLeast reports that there are more.
+	AtLeast bool
+}
+
 // AttemptsAfter is the part of each job's attempts to return: at most Limit, after the one of a number and an outcome.
 type AttemptsAfter struct {
 	Limit, Number int
@@ -115,8 +126,8 @@ type Store interface {
 	// List returns the owner's jobs that pass the filter, newest first.
 	List(ctx context.Context, owner Owner, f Filter, p Page) ([]Job, error)
 
-	// CountByStatus counts the owner's jobs that pass the filter. Statuses without a job may be missing.
-	CountByStatus(ctx context.Context, owner Owner, f Filter) (map[Status]int, error)
+	// CountByStatus counts the owner's jobs that pass the filter, of each status up to [MaxCount]. Statuses without a job may be missing.
+	CountByStatus(ctx context.Context, owner Owner, f Filter) (map[Status]Count, error)
 
 	// Replays returns, for each source, the jobs made directly from it in the order of their creation.
 	Replays(ctx context.Context, owner Owner, sources []uuid.UUID, p Page) (map[uuid.UUID][]Job, error)

@@ -63,20 +63,20 @@ func (r Reader) List(ctx context.Context, owner job.Owner, f job.Filter, p job.P
 
 // CountByStatus implements job.Store. It is planned anew each time: a plan for any filter can't leave out what this one does
 // not ask for.
-func (r Reader) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
+func (r Reader) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]job.Count, error) {
 	type count struct {
 		Status job.Status
-		N      int
+		Jobs   int
 	}
 	args := filterArgs(owner, f)
 	args["statuses"], _ = parts(f)
-	args["replay"] = f.Replay
+	args["replay"], args["limit"] = f.Replay, job.MaxCount+1
 	var rows []count
 	err := r.db.Query(ctx, "count by status", db.Set("plan_cache_mode", "force_custom_plan"),
 		db.Rows(countByStatusSQL, args, &rows, pgx.RowToStructByPos[count]))
-	counts := make(map[job.Status]int, len(rows))
+	counts := make(map[job.Status]job.Count, len(rows))
 	for _, r := range rows {
-		counts[r.Status] = r.N
+		counts[r.Status] = job.Count{Jobs: min(r.Jobs, job.MaxCount), AtLeast: r.Jobs > job.MaxCount}
 	}
 	return counts, err
 }

@@ -116,9 +116,9 @@ func TestListsAndCountsHoldExactlyWhatPassesTheFilter(t *testing.T) {
 
 		counts, err := w.Store.CountByStatus(t.Context(), w.Owner, f)
 		require.NoError(t, err)
-		expected := map[job.Status]int{}
+		expected := map[job.Status]job.Count{}
 		for _, j := range want {
-			expected[j.Status]++
+			expected[j.Status] = job.Count{Jobs: expected[j.Status].Jobs + 1}
 		}
 		require.Equal(t, expected, counts, "%+v", f)
 	}
@@ -149,7 +149,7 @@ func TestStatusThatIsAskedForTwiceIsListedAndCountedOnce(t *testing.T) {
 	require.Equal(t, []job.Job{cancelled}, w.pages(f, 10))
 	counts, err := w.Store.CountByStatus(t.Context(), w.Owner, f)
 	require.NoError(t, err)
-	require.Equal(t, map[job.Status]int{job.StatusCancelled: 1}, counts)
+	require.Equal(t, map[job.Status]job.Count{job.StatusCancelled: {Jobs: 1}}, counts)
 }
 
 func TestJobsThatChangeTheirPartBetweenPagesAreListedOnce(t *testing.T) {
@@ -174,4 +174,27 @@ func TestJobsThatChangeTheirPartBetweenPagesAreListedOnce(t *testing.T) {
 		request.Cursor = page.Next()
 	}
 	require.Equal(t, newest, seen)
+}
+
+func TestCountingStopsAtItsBound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	insert := func(jobs int) {
+		w.MustExec(`INSERT INTO etl_job_records
+				(principal_scope_hash, job_record_id, submission_key_hash, request_digest, request_payload, record_count)
+			SELECT $1, gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), sha256($2), $2, 1 FROM generate_series(1, $3)`,
+			w.Owner[:], storetest.Batch, jobs)
+	}
+	count := func(f job.Filter) job.Count {
+		counts, err := w.Store.CountByStatus(t.Context(), w.Owner, f)
+		require.NoError(t, err)
+		return counts[job.StatusPending]
+	}
+	no := false
+	insert(job.MaxCount)
+	require.Equal(t, job.Count{Jobs: job.MaxCount}, count(job.Filter{}))
+	insert(2)
+	for _, f := range []job.Filter{{}, {Replay: &no}, {Unresolved: &no}, {CreatedAfter: &time.Time{}}} {
+		require.Equal(t, job.Count{Jobs: job.MaxCount, AtLeast: true}, count(f))
+	}
 }

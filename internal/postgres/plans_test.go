@@ -284,7 +284,7 @@ func reads(owner job.Owner, first, step int) []planned {
 	}
 	unresolved := statements.Args{"unresolved": true}
 	count := func(statuses string) planned {
-		st := named("count by status", with(all, statements.Args{"statuses": statuses, "replay": nil}))
+		st := named("count by status", with(all, statements.Args{"statuses": statuses, "replay": nil, "limit": job.MaxCount + 1}))
 		st.ofOwner = true
 		return st.sorting(jobsOfSmall)
 	}

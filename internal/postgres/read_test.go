@@ -65,7 +65,7 @@ func TestListFilters(t *testing.T) {
 		require.NoError(t, err)
 		total := 0
 		for _, n := range counts {
-			total += n
+			total += n.Jobs
 		}
 		require.Equal(t, len(c.want), total, name)
 	}

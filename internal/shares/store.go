@@ -33,8 +33,8 @@ func (s *Store) List(ctx context.Context, owner job.Owner, f job.Filter, p job.P
 }
 
 // CountByStatus implements [job.Store].
-func (s *Store) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
-	return placed(ctx, s, owner, func() (map[job.Status]int, error) { return s.Store.CountByStatus(ctx, owner, f) })
+func (s *Store) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]job.Count, error) {
+	return placed(ctx, s, owner, func() (map[job.Status]job.Count, error) { return s.Store.CountByStatus(ctx, owner, f) })
 }
 
 // Jobs implements [job.Store]. A single job needs no place.

@@ -66,8 +66,8 @@ func (r *Store) List(ctx context.Context, owner job.Owner, f job.Filter, p job.P
 }
 
 // CountByStatus implements job.Store.
-func (r *Store) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]int, error) {
-	return current(ctx, r, func(r postgres.Reader) (map[job.Status]int, error) { return r.CountByStatus(ctx, owner, f) })
+func (r *Store) CountByStatus(ctx context.Context, owner job.Owner, f job.Filter) (map[job.Status]job.Count, error) {
+	return current(ctx, r, func(r postgres.Reader) (map[job.Status]job.Count, error) { return r.CountByStatus(ctx, owner, f) })
 }
 
 // Replays implements job.Store.

@@ -65,9 +65,18 @@ ORDER BY job_record_id DESC
 LIMIT @limit
 
 -- name: count by status
--- Has to count one job after the other. Without the conditions that are null it reads only the index.
-SELECT job_status, count(*)
-{{template "filter"}}
-	AND job_status = ANY (@statuses COLLATE "C")
-	AND (@replay::boolean IS NULL OR (replay_root_job_record_id IS NOT NULL) = @replay)
-GROUP BY job_status
+-- Counts one job after the other, for each status up to a limit: however many there are, it reads no more that count. Without the
+-- conditions that are null it reads only the index.
+SELECT wanted.status, counted.jobs
+FROM unnest(@statuses::text[]) AS wanted (status)
+CROSS JOIN LATERAL (
+	SELECT count(*) AS jobs
+	FROM (
+		SELECT
+		{{template "filter"}}
+			AND job_status = wanted.status COLLATE "C"
+			AND (@replay::boolean IS NULL OR (replay_root_job_record_id IS NOT NULL) = @replay)
+		LIMIT (SELECT @limit::integer)
+	) AS one
+) AS counted
+WHERE counted.jobs > 0
