@@ -93,16 +93,17 @@ func TestAPanicOutsideOfResolversEndsTheOperationNotTheProcess(t *testing.T) {
 }
 
 // query is the context of a query in the scope of its answer.
-func query(t *testing.T, document string) (scoped context.Context) {
+func query(t *testing.T, document string) context.Context {
 	t.Helper()
 	parsed, err := parser.ParseQuery(&ast.Source{Input: document})
 	require.NoError(t, err)
 	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: parsed.Operations[0]})
+	scoped := make(chan context.Context, 1)
 	scopeEachAnswer(nil)(ctx, func(ctx context.Context) *graphql.Response {
-		scoped = ctx
+		scoped <- ctx
 		return nil
 	})
-	return scoped
+	return <-scoped
 }
 
 func TestOneRootFieldWaitsForNoTurn(t *testing.T) {
