@@ -85,6 +85,21 @@ func TestCancellationSaysWhatTheJobBecame(t *testing.T) {
 	require.Equal(t, cancelled.Job, again.Job)
 }
 
+func TestRefusedBatchSaysWhere(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t).client()
+	_, err := c.Submit(t.Context(), "k", []byte(`[{"id":"a"},{},5]`))
+	problem, _ := errors.AsType[*client.Problem](err)
+	require.Equal(t, []jobtype.RecordError{
+		{Pointer: "/1/id", Code: jobtype.RecordMissingID}, {Pointer: "/2", Code: jobtype.RecordNotAnObject},
+	}, problem.Errors)
+	require.ErrorContains(t, err, "can be stored. Found: missing_id at /1/id, not_an_object at /2. (etl_invalid_record)")
+	_, err = c.Submit(t.Context(), "k", []byte(`[}`))
+	problem, _ = errors.AsType[*client.Problem](err)
+	require.EqualValues(t, 1, *problem.Offset)
+	require.ErrorContains(t, err, "levels deep. It stops being one at byte 1. (etl_invalid_json)")
+}
+
 func TestCancellationSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"net/http"
@@ -34,8 +35,21 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Allowed are the values that would have been taken, where there is a list of them.
 	Allowed []string `json:"allowed"`
+	// Errors are what is wrong with records of the batch, at most 20 of them, in their order.
+	Errors []jobtype.RecordError `json:"errors"`
+	// Offset is where in the bytes of the batch its text stops being one; nil where that is not what is wrong.
+	Offset *int64 `json:"offset"`
 	// RetryAfter is how long the server asks to wait before the next attempt; 0 when it does not say.
 	RetryAfter time.Duration `json:"-"`
+}
+
+// findings are errors in words: "missing_id at /730/id".
+func findings(errors []jobtype.RecordError) []string {
+	texts := make([]string, len(errors))
+	for i, e := range errors {
+		texts[i] = string(e.Code) + " at " + e.Pointer
+	}
+	return texts
 }
 
 // Error is the problem in words, with its code in the end.
@@ -46,6 +60,12 @@ func (p *Problem) Error() string {
 	}
 	if len(p.Allowed) > 0 {
 		text += " Allowed: " + strings.Join(p.Allowed, ", ") + "."
+	}
+	if p.Offset != nil {
+		text += fmt.Sprintf(" It stops being one at byte %d.", *p.Offset)
+	}
+	if len(p.Errors) > 0 {
+		text += " Found: " + strings.Join(findings(p.Errors), ", ") + "."
 	}
 	if p.Code != "" {
 		text += " (" + string(p.Code) + ")"

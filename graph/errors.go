@@ -55,6 +55,11 @@ func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 		Status:    toInt(definition.Status),
 		Detail:    definition.Detail,
 		Allowed:   p.Allowed,
+		Errors:    toRecordErrors(p.Errors),
+	}
+	if p.Offset != nil {
+		offset := toInt(int(*p.Offset))
+		problem.Offset = &offset
 	}
 	if wait > 0 {
 		seconds := toInt(int(math.Ceil(wait.Seconds())))

@@ -9,6 +9,7 @@ import (
 
 	"fencepost/graph/model"
 	"fencepost/internal/job"
+	"fencepost/jobtype"
 )
 
 // The page sizes when the client says `first: null`; the schema has the same defaults for saying nothing.
@@ -137,6 +138,14 @@ func toPageInfo(more bool, request job.PageRequest, edges int, cursor func(i int
 // toProblemCode spells a code as the enum does; no code stays none.
 func toProblemCode(c job.Code) model.ProblemCode {
 	return model.ProblemCode(strings.ToUpper(string(c)))
+}
+
+func toRecordErrors(errors []jobtype.RecordError) []*model.RecordError {
+	var models []*model.RecordError
+	for _, e := range errors {
+		models = append(models, &model.RecordError{Pointer: e.Pointer, Code: model.RecordErrorCode(strings.ToUpper(string(e.Code)))})
+	}
+	return models
 }
 
 func toFilter(f *model.JobFilter) job.Filter {

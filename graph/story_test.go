@@ -2,9 +2,13 @@ package graph_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"fencepost/graph/model"
+	"fencepost/jobtype"
 )
 
 const (
@@ -12,7 +16,7 @@ const (
 		submitJob(input: {requestPayload: $payload, idempotencyKey: $key}) {
 			__typename
 			... on SubmitJobSuccess { idempotencyReplayed job { id status recordCount canCancel canReplay replayProblem } }
-			... on Problem { code errorCode type title status detail retryAfter relatedJob { id } }
+			... on Problem { code errorCode type title status detail retryAfter relatedJob { id } errors { pointer code } offset }
 		}
 	}`
 	cancelQuery = `mutation($id: ID!, $key: String!, $reason: String) {
@@ -83,6 +87,25 @@ func TestACancellationNamesItsReason(t *testing.T) {
 	for i, reason := range []any{nil, "", "etl_job_cancelled_by_owner"} {
 		require.Equal(t, "etl_job_cancelled_by_owner", at(t, s.cancelFor(reason, s.newJob(fmt.Sprint(i))), "job", "cancellationCode"))
 	}
+}
+
+func TestAnInvalidRecordIsNamedByItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	refused := s.submit(`[{"id": "a"}, {"secret": 1}, 5]`, "k")
+	require.Equal(t, "ETL_INVALID_RECORD", refused["code"])
+	require.Equal(t, []any{
+		map[string]any{"pointer": "/1/id", "code": "MISSING_ID"}, map[string]any{"pointer": "/2", "code": "NOT_AN_OBJECT"},
+	}, refused["errors"])
+	require.Nil(t, refused["offset"])
+	refused = s.submit(`[{"id": "é"},]`, "k")
+	require.Equal(t, "ETL_INVALID_JSON", refused["code"])
+	require.Nil(t, refused["errors"])
+	require.InDelta(t, 13, refused["offset"], 0)
+	for _, code := range jobtype.RecordErrorCodes {
+		require.True(t, model.RecordErrorCode(strings.ToUpper(string(code))).IsValid(), code)
+	}
+	require.Len(t, model.AllRecordErrorCode, len(jobtype.RecordErrorCodes))
 }
 
 func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {

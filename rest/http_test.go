@@ -358,3 +358,27 @@ func TestHealthNeedsNoCredential(t *testing.T) {
 	}
 	newWorld(t, unreachable...).get("/livez", "Authorization:").require(200)
 }
+
+func TestInvalidRecordIsNamedByItsPlaceAndNothingOfIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := `[{"id":"` + canary + `"},{"` + canary + `":"` + canary + `"},{"id":"a","` + canary + `":[1e1000]}]`
+	a := w.submit(body, "k").refused(job.CodeInvalidRecord)
+	require.Equal(t, []any{
+		map[string]any{"pointer": "/1/id", "code": "missing_id"}, map[string]any{"pointer": "/2", "code": "number_too_large"},
+	}, a.members()["errors"])
+	require.NotContains(t, a.members(), "offset")
+	require.NotContains(t, a.body, canary)
+
+	a = w.submit(`[{"id":"a","`+canary+`":1,"`+canary+`":2}]`, "k").refused(job.CodeInvalidJSON)
+	require.Equal(t, []any{map[string]any{"pointer": "/0", "code": "duplicate_member"}}, a.members()["errors"])
+	require.NotContains(t, a.body, canary)
+}
+
+func TestBodyThatIsNoBatchIsToldWhereItStopsBeingOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.submit(`[{"id":"é"},]`, "k").refused(job.CodeInvalidJSON)
+	require.InDelta(t, 12, a.members()["offset"], 0)
+	require.InDelta(t, 0, w.submit(`{}`, "k").refused(job.CodeInvalidJSON).members()["offset"], 0, "and the beginning is a place, too")
+}

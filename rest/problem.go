@@ -10,18 +10,21 @@ import (
 
 	"fencepost/internal/job"
 	"fencepost/internal/mediatype"
+	"fencepost/jobtype"
 )
 
 // problem is a refusal as RFC 9457 writes it. All of its texts are fixed; only instance comes from the request, and
-// allowed from the operator.
+// allowed from the operator. Of a batch, it has positions alone.
 type problem struct {
-	Type      string   `json:"type"`
-	Title     string   `json:"title"`
-	Status    int      `json:"status"`
-	Detail    string   `json:"detail"`
-	Instance  string   `json:"instance"`
-	ErrorCode job.Code `json:"errorCode"`
-	Allowed   []string `json:"allowed,omitempty"`
+	Type      string                `json:"type"`
+	Title     string                `json:"title"`
+	Status    int                   `json:"status"`
+	Detail    string                `json:"detail"`
+	Instance  string                `json:"instance"`
+	ErrorCode job.Code              `json:"errorCode"`
+	Allowed   []string              `json:"allowed,omitempty"`
+	Errors    []jobtype.RecordError `json:"errors,omitempty"`
+	Offset    *int64                `json:"offset,omitempty"`
 }
 
 // refuse answers with the problem that an error is. It is the only place where one is written.
@@ -33,7 +36,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if h.OnProblem != nil {
 		h.OnProblem(r.Context(), code)
 	}
-	d := code.Define()
+	d, more := code.Define(), extension(err)
 	setProblemHeader(w.Header(), d)
 	writeBody(w, d.Status, "application/problem+json", encode(problem{
 		Type:      d.Type(),
@@ -42,7 +45,9 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		Detail:    d.Detail,
 		Instance:  instance(r),
 		ErrorCode: code,
-		Allowed:   allowed(err),
+		Allowed:   more.Allowed,
+		Errors:    more.Errors,
+		Offset:    more.Offset,
 	}))
 }
 
@@ -82,12 +87,12 @@ func codeOf(err error) job.Code {
 	}
 }
 
-// allowed are the values that would have been taken, where a refusal has a list of them.
-func allowed(err error) []string {
+// extension is the refusal that an error is, with what it tells besides its code, or an empty one.
+func extension(err error) job.Problem {
 	if refusal, ok := errors.AsType[*job.Problem](err); ok {
-		return refusal.Allowed
+		return *refusal
 	}
-	return nil
+	return job.Problem{}
 }
 
 // causeOf is the place of a panic or the Go type of the innermost error: enough to look for a fault, and never what an

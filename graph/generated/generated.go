@@ -148,6 +148,8 @@ type ComplexityRoot struct {
 		Code       func(childComplexity int) int
 		Detail     func(childComplexity int) int
 		ErrorCode  func(childComplexity int) int
+		Errors     func(childComplexity int) int
+		Offset     func(childComplexity int) int
 		RelatedJob func(childComplexity int) int
 		RetryAfter func(childComplexity int) int
 		Status     func(childComplexity int) int
@@ -161,6 +163,11 @@ type ComplexityRoot struct {
 		Jobs            func(childComplexity int, filter *model.JobFilter, first *int32, after *string) int
 		Lineage         func(childComplexity int, jobRecordID string) int
 		Node            func(childComplexity int, id string) int
+	}
+
+	RecordError struct {
+		Code    func(childComplexity int) int
+		Pointer func(childComplexity int) int
 	}
 
 	ReplayJobSuccess struct {
@@ -689,6 +696,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Problem.ErrorCode(childComplexity), true
+	case "Problem.errors":
+		if e.ComplexityRoot.Problem.Errors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Problem.Errors(childComplexity), true
+	case "Problem.offset":
+		if e.ComplexityRoot.Problem.Offset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Problem.Offset(childComplexity), true
 	case "Problem.relatedJob":
 		if e.ComplexityRoot.Problem.RelatedJob == nil {
 			break
@@ -775,6 +794,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Node(childComplexity, args["id"].(string)), true
+
+	case "RecordError.code":
+		if e.ComplexityRoot.RecordError.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordError.Code(childComplexity), true
+	case "RecordError.pointer":
+		if e.ComplexityRoot.RecordError.Pointer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordError.Pointer(childComplexity), true
 
 	case "ReplayJobSuccess.idempotencyReplayed":
 		if e.ComplexityRoot.ReplayJobSuccess.IdempotencyReplayed == nil {
@@ -1415,8 +1447,59 @@ type Problem {
   "The values that would have been taken in place of the one that was refused, where there is a list of them."
   allowed: [String!]
 
+  "What is wrong with records of the batch: the first 20 findings, in their order; null when it is not about records."
+  errors: [RecordError!]
+
+  "Where in the payload's UTF-8 bytes it stops being a batch, counted from 0; null when that is not what is wrong."
+  offset: Int
+
   "The job that the refusal is about, when there is one and it is the caller's own."
   relatedJob: Job
+}
+
+"What is wrong with one record of a batch, and where. Nothing in it is from the record itself."
+type RecordError {
+  """
+  A JSON Pointer (RFC 6901) into the batch: ` + "`" + `/730` + "`" + ` is the record with the index 730, counted from 0, whatever is wrong deeper in
+  it, and ` + "`" + `/730/id` + "`" + ` its id.
+  """
+  pointer: String!
+
+  "What is wrong."
+  code: RecordErrorCode!
+}
+
+"What can be wrong with a record."
+enum RecordErrorCode {
+  "It is no JSON object."
+  NOT_AN_OBJECT
+
+  "It has no member ` + "`" + `id` + "`" + `."
+  MISSING_ID
+
+  "Its id is another value than a string."
+  ID_NOT_STRING
+
+  "Its id is empty, or white space."
+  ID_BLANK
+
+  "Its id has more than 256 code points."
+  ID_TOO_LONG
+
+  "Its id has control or format characters, or separators of lines."
+  ID_UNPRINTABLE
+
+  "An object in it has two members of one name. The payload is no batch then."
+  DUPLICATE_MEMBER
+
+  "A number in it has more than 1,000 digits when it is written out in full."
+  NUMBER_TOO_LARGE
+
+  "A name or string in it has the character NUL, or half of a surrogate pair."
+  STRING_NOT_STORABLE
+
+  "It is nested deeper than 64 levels, the batch's own array included. The payload is no batch then."
+  TOO_DEEP
 }
 
 "Every refusal there is. GraphQL and REST share the list, so a few of them only ever come from REST."
@@ -1481,7 +1564,7 @@ enum ProblemCode {
   "The payload has more bytes than the server accepts."
   ETL_PAYLOAD_TOO_LARGE
 
-  "The batch has more records than the server accepts."
+  "The batch has more records than the server accepts, or is too long when its numbers are written out."
   ETL_BATCH_TOO_LARGE
 
   "The request is not JSON in UTF-8 (REST only)."
@@ -1755,6 +1838,16 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pointer":
+		return ec.fieldContext_RecordError_pointer(ctx, field)
+	case "code":
+		return ec.fieldContext_RecordError_code(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordError", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4159,6 +4252,61 @@ func (ec *executionContext) fieldContext_Problem_allowed(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Problem", field, false, false, "String")
 }
 
+func (ec *executionContext) _Problem_errors(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Problem_errors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Errors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.RecordError) graphql.Marshaler {
+			return ec.marshalORecordError2ᚕᚖfencepostᚋgraphᚋmodelᚐRecordErrorᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Problem_errors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Problem",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecordError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Problem_offset(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Problem_offset(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Offset, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Problem_offset(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Problem", field, false, false, "Int")
+}
+
 func (ec *executionContext) _Problem_relatedJob(ctx context.Context, field graphql.CollectedField, obj *model.Problem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4485,6 +4633,52 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RecordError_pointer(ctx context.Context, field graphql.CollectedField, obj *model.RecordError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordError_pointer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pointer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordError_pointer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordError", field, false, false, "String")
+}
+
+func (ec *executionContext) _RecordError_code(ctx context.Context, field graphql.CollectedField, obj *model.RecordError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordError_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.RecordErrorCode) graphql.Marshaler {
+			return ec.marshalNRecordErrorCode2fencepostᚋgraphᚋmodelᚐRecordErrorCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordError_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordError", field, false, false, "RecordErrorCode")
 }
 
 func (ec *executionContext) _ReplayJobSuccess_job(ctx context.Context, field graphql.CollectedField, obj *model.ReplayJobSuccess) (ret graphql.Marshaler) {
@@ -6834,6 +7028,16 @@ func (ec *executionContext) _Problem(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "errors":
+			out.Values[i] = ec._Problem_errors(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "offset":
+			out.Values[i] = ec._Problem_offset(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "relatedJob":
 			out.Values[i] = ec._Problem_relatedJob(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -6918,6 +7122,44 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var recordErrorImplementors = []string{"RecordError"}
+
+func (ec *executionContext) _RecordError(ctx context.Context, sel ast.SelectionSet, obj *model.RecordError) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recordErrorImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecordError")
+		case "pointer":
+			out.Values[i] = ec._RecordError_pointer(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._RecordError_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -7671,6 +7913,24 @@ func (ec *executionContext) marshalNProblemCode2fencepostᚋgraphᚋmodelᚐProb
 	return v
 }
 
+func (ec *executionContext) marshalNRecordError2ᚖfencepostᚋgraphᚋmodelᚐRecordError(ctx context.Context, sel ast.SelectionSet, v *model.RecordError) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RecordError!")
+		return graphql.Null
+	}
+	return ec._RecordError(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRecordErrorCode2fencepostᚋgraphᚋmodelᚐRecordErrorCode(ctx context.Context, v any) (model.RecordErrorCode, error) {
+	var res model.RecordErrorCode
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRecordErrorCode2fencepostᚋgraphᚋmodelᚐRecordErrorCode(ctx context.Context, sel ast.SelectionSet, v model.RecordErrorCode) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNReplayJobInput2fencepostᚋgraphᚋmodelᚐReplayJobInput(ctx context.Context, v any) (model.ReplayJobInput, error) {
 	res, err := ec.unmarshalInputReplayJobInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -7998,6 +8258,25 @@ func (ec *executionContext) marshalOProblemCode2ᚖfencepostᚋgraphᚋmodelᚐP
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalORecordError2ᚕᚖfencepostᚋgraphᚋmodelᚐRecordErrorᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.RecordError) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRecordError2ᚖfencepostᚋgraphᚋmodelᚐRecordError(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {

@@ -234,6 +234,10 @@ type Problem struct {
 	RetryAfter *int32 `json:"retryAfter,omitempty"`
 	// The values that would have been taken in place of the one that was refused, where there is a list of them.
 	Allowed []string `json:"allowed,omitempty"`
+	// What is wrong with records of the batch: the first 20 findings, in their order; null when it is not about records.
+	Errors []*RecordError `json:"errors,omitempty"`
+	// Where in the payload's UTF-8 bytes it stops being a batch, counted from 0; null when that is not what is wrong.
+	Offset *int32 `json:"offset,omitempty"`
 	// The job that the refusal is about, when there is one and it is the caller's own.
 	RelatedJob *Job `json:"relatedJob,omitempty"`
 }
@@ -243,6 +247,15 @@ func (Problem) IsSubmitJobResult() {}
 func (Problem) IsCancelJobResult() {}
 
 func (Problem) IsReplayJobResult() {}
+
+// What is wrong with one record of a batch, and where. Nothing in it is from the record itself.
+type RecordError struct {
+	// A JSON Pointer (RFC 6901) into the batch: `/730` is the record with the index 730, counted from 0, whatever is wrong deeper in
+	// it, and `/730/id` its id.
+	Pointer string `json:"pointer"`
+	// What is wrong.
+	Code RecordErrorCode `json:"code"`
+}
 
 // What to replay.
 type ReplayJobInput struct {
@@ -558,7 +571,7 @@ const (
 	ProblemCodeEtlJobReplayGenerationExhausted ProblemCode = "ETL_JOB_REPLAY_GENERATION_EXHAUSTED"
 	// The payload has more bytes than the server accepts.
 	ProblemCodeEtlPayloadTooLarge ProblemCode = "ETL_PAYLOAD_TOO_LARGE"
-	// The batch has more records than the server accepts.
+	// The batch has more records than the server accepts, or is too long when its numbers are written out.
 	ProblemCodeEtlBatchTooLarge ProblemCode = "ETL_BATCH_TOO_LARGE"
 	// The request is not JSON in UTF-8 (REST only).
 	ProblemCodeEtlUnsupportedMediaType ProblemCode = "ETL_UNSUPPORTED_MEDIA_TYPE"
@@ -654,6 +667,88 @@ func (e *ProblemCode) UnmarshalJSON(b []byte) error {
 }
 
 func (e ProblemCode) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What can be wrong with a record.
+type RecordErrorCode string
+
+const (
+	// It is no JSON object.
+	RecordErrorCodeNotAnObject RecordErrorCode = "NOT_AN_OBJECT"
+	// It has no member `id`.
+	RecordErrorCodeMissingID RecordErrorCode = "MISSING_ID"
+	// Its id is another value than a string.
+	RecordErrorCodeIDNotString RecordErrorCode = "ID_NOT_STRING"
+	// Its id is empty, or white space.
+	RecordErrorCodeIDBlank RecordErrorCode = "ID_BLANK"
+	// Its id has more than 256 code points.
+	RecordErrorCodeIDTooLong RecordErrorCode = "ID_TOO_LONG"
+	// Its id has control or format characters, or separators of lines.
+	RecordErrorCodeIDUnprintable RecordErrorCode = "ID_UNPRINTABLE"
+	// An object in it has two members of one name. The payload is no batch then.
+	RecordErrorCodeDuplicateMember RecordErrorCode = "DUPLICATE_MEMBER"
+	// A number in it has more than 1,000 digits when it is written out in full.
+	RecordErrorCodeNumberTooLarge RecordErrorCode = "NUMBER_TOO_LARGE"
+	// A name or string in it has the character NUL, or half of a surrogate pair.
+	RecordErrorCodeStringNotStorable RecordErrorCode = "STRING_NOT_STORABLE"
+	// It is nested deeper than 64 levels, the batch's own array included. The payload is no batch then.
+	RecordErrorCodeTooDeep RecordErrorCode = "TOO_DEEP"
+)
+
+var AllRecordErrorCode = []RecordErrorCode{
+	RecordErrorCodeNotAnObject,
+	RecordErrorCodeMissingID,
+	RecordErrorCodeIDNotString,
+	RecordErrorCodeIDBlank,
+	RecordErrorCodeIDTooLong,
+	RecordErrorCodeIDUnprintable,
+	RecordErrorCodeDuplicateMember,
+	RecordErrorCodeNumberTooLarge,
+	RecordErrorCodeStringNotStorable,
+	RecordErrorCodeTooDeep,
+}
+
+func (e RecordErrorCode) IsValid() bool {
+	switch e {
+	case RecordErrorCodeNotAnObject, RecordErrorCodeMissingID, RecordErrorCodeIDNotString, RecordErrorCodeIDBlank, RecordErrorCodeIDTooLong, RecordErrorCodeIDUnprintable, RecordErrorCodeDuplicateMember, RecordErrorCodeNumberTooLarge, RecordErrorCodeStringNotStorable, RecordErrorCodeTooDeep:
+		return true
+	}
+	return false
+}
+
+func (e RecordErrorCode) String() string {
+	return string(e)
+}
+
+func (e *RecordErrorCode) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RecordErrorCode(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RecordErrorCode", str)
+	}
+	return nil
+}
+
+func (e RecordErrorCode) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RecordErrorCode) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RecordErrorCode) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -3,79 +3,147 @@ package job
 import (
 	"bytes"
 	"errors"
-	"io"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"fencepost/jobtype"
 )
 
 // maxDepth is the deepest accepted nesting; the batch's own array is level 1.
 const maxDepth = 64
 
-// errNotABatch stands for the defects that the JSON grammar itself does not know.
-var errNotABatch = errors.New("not one UTF-8 array of at most 64 levels")
+// maxRecordErrors is how many of them are told.
+const maxRecordErrors = 20
+
+const longestLiteral = len("false")
+
+// These stand for the defects that the JSON grammar itself does not know.
+var (
+	errNotABatch = errors.New("not one UTF-8 array")
+	errTooDeep   = errors.New("more than 64 levels")
+)
 
 // batchReader reads a batch in one pass. Only what makes the text no batch at all is an error, and the first one ends the
 // reading. The fault of a record is merely noted, so that a defect of the text further on still comes first.
 type batchReader struct {
-	dec *jsontext.Decoder
-	err error
-	// records and tokens count what was read so far.
-	records, tokens int
-	// faulty reports that some record breaks a rule.
-	faulty bool
+	source []byte
+	dec    *jsontext.Decoder
+	err    error
+	// at is where it was found, if it is one of ours.
+	at int64
+	// records and tokens count what was read so far, and written the bytes that jsonb writes for it at most.
+	records, tokens, written int
+	// faults are what is wrong with records, of the first of them.
+	faults []jobtype.RecordError
 	// text is the string or name that was read last.
 	text []byte
 }
 
 // readBatch reads a whole text: one array of records and nothing behind it.
 func readBatch(text []byte) *batchReader {
-	if !utf8.Valid(text) {
-		return &batchReader{err: errNotABatch}
+	b := &batchReader{source: text}
+	if valid := validPrefix(text); valid < len(text) {
+		b.stop(int64(valid))
+		return b
 	}
 	// What is left of invalid UTF-8 are escapes of lone surrogates: the fault of a record, not of the text.
-	b := &batchReader{dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(true))}
+	b.dec = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(true))
 	b.open(jsontext.KindBeginArray)
 	for b.more(jsontext.KindEndArray) {
-		b.record()
-		b.records++
+		if b.record(); b.err == nil {
+			b.records++
+		}
 	}
 	b.token()
 	b.end()
 	return b
 }
 
-// verdict names the worst of what was found, or is "" when the batch is fine.
-func (b *batchReader) verdict(limits Limits) Code {
+// validPrefix is how long a text is UTF-8.
+func validPrefix(text []byte) int {
+	if utf8.Valid(text) {
+		return len(text)
+	}
+	valid := 0
+	for r, size := utf8.DecodeRune(text); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(text[valid:]) {
+		valid += size
+	}
+	return valid
+}
+
+// verdict is the refusal of the worst of what was found, or nil when the batch is fine.
+func (b *batchReader) verdict(limits Limits) *Problem {
 	switch {
 	case b.err != nil:
-		return CodeInvalidJSON
+		offset := b.offset()
+		return &Problem{Code: CodeInvalidJSON, Errors: b.defects(), Offset: &offset}
 	case b.records > limits.MaxBatchRecords:
-		return CodeBatchTooLarge
-	case b.faulty || b.tokens > maxTokens:
-		return CodeInvalidRecord
+		return Refuse(CodeBatchTooLarge)
+	case len(b.faults) > 0 || b.tokens > maxTokens:
+		return &Problem{Code: CodeInvalidRecord, Errors: b.faults}
+	case b.written > min(maxGrowth*limits.MaxPayloadBytes, maxWritten):
+		return Refuse(CodeBatchTooLarge)
 	default:
-		return ""
+		return nil
 	}
+}
+
+// offset is where the text stopped being a batch.
+func (b *batchReader) offset() int64 {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](b.err); ok {
+		return syntactic.ByteOffset
+	}
+	return b.at
+}
+
+// defects are what made the text no batch, where it is in one record.
+func (b *batchReader) defects() []jobtype.RecordError {
+	b.faults = nil
+	switch {
+	case errors.Is(b.err, jsontext.ErrDuplicateName):
+		b.fault("", jobtype.RecordDuplicateMember)
+	case errors.Is(b.err, errTooDeep):
+		b.fault("", jobtype.RecordTooDeep)
+	}
+	return b.faults
 }
 
 // record reads one element of the batch, which should be an object with a valid id.
 func (b *batchReader) record() {
 	if b.dec.PeekKind() != jsontext.KindBeginObject {
-		b.require(false)
+		b.fault("", jobtype.RecordNotAnObject)
 		b.value()
 		return
 	}
 	b.token()
-	identified := false
+	id := jobtype.RecordMissingID
 	for b.more(jsontext.KindEndObject) {
 		b.token()
-		isID := string(b.text) == "id" && b.dec.PeekKind() == jsontext.KindString
+		isID, kind := string(b.text) == "id", b.dec.PeekKind()
 		b.value()
-		identified = identified || isID && validRecordID(string(b.text))
+		switch {
+		case !isID:
+		case kind == jsontext.KindString:
+			id = judgeID(string(b.text))
+		default:
+			id = jobtype.RecordIDNotString
+		}
 	}
 	b.token()
-	b.require(identified)
+	if id != "" {
+		b.fault("/id", id)
+	}
+}
+
+// fault notes once what is wrong with the present record, or with a member of it.
+func (b *batchReader) fault(member string, code jobtype.RecordErrorCode) {
+	found := jobtype.RecordError{Pointer: "/" + strconv.Itoa(b.records) + member, Code: code}
+	if len(b.faults) < maxRecordErrors && !slices.Contains(b.faults, found) {
+		b.faults = append(b.faults, found)
+	}
 }
 
 // value reads one value with all that is in it.
@@ -100,8 +168,9 @@ func (b *batchReader) token() {
 		b.number()
 	default:
 		_, b.err = b.dec.ReadToken()
+		b.written += longestLiteral + besides
 		if b.dec.StackDepth() > maxDepth {
-			b.err = errNotABatch
+			b.err, b.at = errTooDeep, b.dec.InputOffset()-1
 		}
 	}
 }
@@ -111,19 +180,27 @@ func (b *batchReader) string() {
 	raw, b.err = b.dec.ReadValue()
 	text, err := jsontext.AppendUnquote(b.text[:0], raw)
 	b.text = text
-	b.require(err == nil && fitsText(text))
+	b.written += len(raw) + besides // escapes are never longer than the client's own
+	if err != nil || !fitsText(text) {
+		b.fault("", jobtype.RecordStringNotStorable)
+	}
 }
 
 func (b *batchReader) number() {
 	var raw jsontext.Value
 	raw, b.err = b.dec.ReadValue()
-	b.require(fitsNumeric(string(raw)))
+	n := digits(string(raw))
+	if n > maxDigits {
+		b.fault("", jobtype.RecordNumberTooLarge)
+		return
+	}
+	b.written += n + besides
 }
 
 // open reads the bracket that the text must begin with.
 func (b *batchReader) open(bracket jsontext.Kind) {
 	if b.dec.PeekKind() != bracket {
-		b.err = errNotABatch
+		b.stop(b.next())
 	}
 	b.token()
 }
@@ -133,10 +210,15 @@ func (b *batchReader) more(end jsontext.Kind) bool { return b.err == nil && b.de
 
 // end requires that nothing follows but white space.
 func (b *batchReader) end() {
-	if _, err := b.dec.ReadToken(); b.err == nil && !errors.Is(err, io.EOF) {
-		b.err = errNotABatch
+	if next := b.next(); b.err == nil && next < int64(len(b.source)) {
+		b.stop(next)
 	}
 }
 
-// require notes a fault unless a rule is kept.
-func (b *batchReader) require(kept bool) { b.faulty = b.faulty || !kept }
+// next is where something else than white space follows.
+func (b *batchReader) next() int64 {
+	rest := b.source[b.dec.InputOffset():]
+	return int64(len(b.source) - len(bytes.TrimLeft(rest, " \t\r\n")))
+}
+
+func (b *batchReader) stop(at int64) { b.err, b.at = errNotABatch, at }

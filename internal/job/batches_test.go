@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"slices"
 	"strings"
 
 	"fencepost/internal/job"
@@ -11,7 +12,7 @@ func batchesByVerdict() map[job.Code][]string {
 	return map[job.Code][]string{
 		"":                    acceptedBatches(),
 		job.CodeInvalidJSON:   notBatches(),
-		job.CodeInvalidRecord: append(invalidRecords(), batchesBeyondJSONB()...),
+		job.CodeInvalidRecord: slices.Concat(invalidRecords(), batchesBeyondJSONB(), batchesOfLongNumbers()),
 		job.CodeBatchTooLarge: {`[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}]`},
 	}
 }
@@ -56,15 +57,21 @@ func batchesBeyondJSONB() []string {
 	return []string{
 		`[{"id":"a\u0000"}]`, `[{"id":"a","x":"\u0000"}]`, `[{"id":"a","\u0000":1}]`, `[{"id":"a","x":[{"y\u0000":1}]}]`,
 		`[{"id":"\ud800"}]`, `[{"id":"a","x":"\ud800\u0041"}]`, `[{"id":"a","x":"\udc00\ud800"}]`, `[{"id":"a","\udfff":1}]`,
-		`[{"id":"a","n":1e131072}]`, `[{"id":"a","n":[-1e-16384]}]`,
+	}
+}
+
+// batchesOfLongNumbers hold numbers that are too long when they are written out.
+func batchesOfLongNumbers() []string {
+	return []string{
+		`[{"id":"a","n":1e131072}]`, `[{"id":"a","n":[-1e-16384]}]`, `[{"id":"a","n":[` + strings.Repeat("1e131071,", 8299) + `1e131071]}]`,
+		`[{"id":"a","n":{"n":1e1000}}]`, `[{"id":"a","n":` + strings.Repeat("9", 1001) + `}]`,
 	}
 }
 
 // nested is an array in an array, and so on, of as many levels.
 func nested(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
 
-// numbers are edges of PostgreSQL's numeric, and whether it holds them. A property test
-// asks the server itself.
+// numbers are edges of what is written out with a thousand digits, and of what numeric reads.
 func numbers() map[string]bool {
 	return map[string]bool{
 		"0":                     true,
@@ -72,26 +79,31 @@ func numbers() map[string]bool {
 		"-0.0":                  true,
 		"1e+5":                  true,
 		"1E5":                   true,
-		"1e131071":              true,
-		"-1e131071":             true,
+		"1e999":                 true,
+		"-1e999":                true,
+		"1e1000":                false,
+		"-1e1000":               false,
+		"10e999":                false,
+		"0.1e1000":              true,
+		"0.001e1002":            true,
+		"0.001e1003":            false,
+		"1e131071":              false,
 		"1e131072":              false,
-		"-1e131072":             false,
-		"10e131071":             false,
-		"0.1e131072":            true,
-		"0.001e131074":          true,
-		"0.001e131075":          false,
 		"1e999999":              false,
-		"1e-16383":              true,
+		"1e-999":                true,
+		"1e-1000":               false,
+		"1e-2000":               false,
 		"1e-16384":              false,
-		"0.1e-16382":            true,
-		"0.1e-16383":            false,
-		"1.5e-16383":            false,
-		"100000e-16383":         true,
-		"100000e-16388":         false,
-		"1.000e-16381":          false,
+		"0.1e-998":              true,
+		"0.1e-999":              false,
+		"1.5e-999":              false,
+		"100000e-999":           true,
+		"100000e-1004":          false,
+		"1.000e-997":            false,
 		"0e131072":              true,
-		"0e-16384":              false,
-		"0.0e-16382":            true,
+		"0e-999":                true,
+		"0e-1000":               false,
+		"0.0e-998":              true,
 		"0e1000000":             true,
 		"0e1073741822":          true,
 		"0e1073741824":          false,
@@ -99,10 +111,11 @@ func numbers() map[string]bool {
 		"0e9223372036854775808": false,
 		"1e0000000000000000001": true,
 
-		strings.Repeat("9", 131072):                                    true,
-		"1" + strings.Repeat("0", 131072):                              false,
-		"0." + strings.Repeat("9", 16383):                              true,
-		"0." + strings.Repeat("0", 16384):                              false,
-		strings.Repeat("9", 131072) + "." + strings.Repeat("9", 16383): true,
+		strings.Repeat("9", 1000):                                 true,
+		"1" + strings.Repeat("0", 1000):                           false,
+		"0." + strings.Repeat("9", 999):                           true,
+		"0." + strings.Repeat("0", 1000):                          false,
+		strings.Repeat("9", 400) + "." + strings.Repeat("9", 600): true,
+		strings.Repeat("9", 401) + "." + strings.Repeat("9", 600): false,
 	}
 }

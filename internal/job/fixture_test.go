@@ -145,7 +145,10 @@ const (
 // requireRefused requires a problem about no particular job.
 func requireRefused(t *testing.T, code job.Code, err error) {
 	t.Helper()
-	require.Equal(t, job.Refuse(code), err)
+	problem, ok := errors.AsType[*job.Problem](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, code, problem.Code)
+	assert.Nil(t, problem.Job)
 }
 
 // requireRefusedWith requires a problem that carries a job of the owner.

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"fencepost/jobtype"
 )
 
 // Limits bound a batch before it is looked at.
@@ -32,21 +34,31 @@ type Payload struct {
 const maxRecordID = 256
 
 // ParsePayload checks a batch against the intake rules (contract section 2, "Bodies"). A text that is not one well-formed
-// array is [CodeInvalidJSON], wherever the defect stands. Only then is the batch judged: [CodeBatchTooLarge] when it has
-// too many records, else [CodeInvalidRecord] when one of them breaks a rule or is more than PostgreSQL's jsonb can hold.
+// array is [CodeInvalidJSON], wherever the defect stands, and tells where. Only then is the batch judged: [CodeBatchTooLarge] when it
+// has too many records, else [CodeInvalidRecord] when some break a rule, and tells which; and [CodeBatchTooLarge] when it would be too
+// long as PostgreSQL's jsonb writes it.
 func ParsePayload(text []byte, limits Limits) (Payload, error) {
 	b := readBatch(text)
-	if code := b.verdict(limits); code != "" {
-		return Payload{}, Refuse(code)
+	if refusal := b.verdict(limits); refusal != nil {
+		return Payload{}, refusal
 	}
 	return Payload{Bytes: text, Digest: sha256.Sum256(text), RecordCount: b.records}, nil
 }
 
-// validRecordID reports whether an id, trimmed of Unicode White_Space, is non-blank, not too long, and free of control
+// judgeID tells what is wrong with an id, or "". Trimmed of Unicode White_Space, it is to be non-blank, not too long, and free of control
 // and format characters and of line and paragraph separators.
-func validRecordID(id string) bool {
+func judgeID(id string) jobtype.RecordErrorCode {
 	id = strings.TrimSpace(id)
-	return id != "" && utf8.RuneCountInString(id) <= maxRecordID && !strings.ContainsFunc(id, invisible)
+	switch {
+	case id == "":
+		return jobtype.RecordIDBlank
+	case utf8.RuneCountInString(id) > maxRecordID:
+		return jobtype.RecordIDTooLong
+	case strings.ContainsFunc(id, invisible):
+		return jobtype.RecordIDUnprintable
+	default:
+		return ""
+	}
 }
 
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/jobtype"
 )
 
 // testLimits allow three records.
@@ -26,7 +28,7 @@ func TestAnAcceptedBatchIsKeptByteForByte(t *testing.T) {
 
 func TestAnEmptyArrayIsABatchOfNoRecords(t *testing.T) {
 	t.Parallel()
-	payload, err := job.ParsePayload([]byte("[]"), job.Limits{})
+	payload, err := job.ParsePayload([]byte("[]"), job.Limits{MaxPayloadBytes: 2})
 	require.NoError(t, err)
 	assert.Zero(t, payload.RecordCount)
 }
@@ -80,9 +82,92 @@ func TestARecordIDIsTrimmedVisibleAndShort(t *testing.T) {
 	}
 }
 
-func TestNumbersWithinNumericAreAccepted(t *testing.T) {
+func TestANumberHasAtMostAThousandDigitsWhenItIsWrittenOut(t *testing.T) {
 	t.Parallel()
 	for number, held := range numbers() {
 		assert.Equal(t, held, verdict(`[{"id":"a","n":`+number+`}]`) == "", "%.40s", number)
 	}
+}
+
+// problem is the refusal of a batch.
+func problem(t *testing.T, text string) *job.Problem {
+	t.Helper()
+	_, err := job.ParsePayload([]byte(text), job.Limits{MaxPayloadBytes: 64 << 20, MaxBatchRecords: 1000})
+	p, refused := errors.AsType[*job.Problem](err)
+	require.True(t, refused, "%.60q", text)
+	return p
+}
+
+func TestAnInvalidRecordIsNamedByItsPlaceAndWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	deep := `{"id":"a","x":` + nested(63) + `}`
+	for code, record := range map[jobtype.RecordErrorCode]string{
+		jobtype.RecordMissingID:         `{"x":1}`,
+		jobtype.RecordIDNotString:       `{"id":{"id":"a"}}`,
+		jobtype.RecordIDBlank:           `{"id":" \u2003"}`,
+		jobtype.RecordIDTooLong:         `{"id":"` + strings.Repeat("a", 257) + `"}`,
+		jobtype.RecordIDUnprintable:     `{"id":"a\u200db"}`,
+		jobtype.RecordNotAnObject:       `[1]`,
+		jobtype.RecordNumberTooLarge:    `{"id":"a","secret":[{"n":1e1000}]}`,
+		jobtype.RecordStringNotStorable: `{"id":"a","secret":[{"n":"\ud800"}]}`,
+		jobtype.RecordDuplicateMember:   `{"id":"a","secret":[{"n":1,"n":2}]}`,
+		jobtype.RecordTooDeep:           deep,
+	} {
+		pointer, want := "/2", job.CodeInvalidRecord
+		switch code { //nolint:exhaustive // the others are the usual ones
+		case jobtype.RecordMissingID, jobtype.RecordIDNotString, jobtype.RecordIDBlank, jobtype.RecordIDTooLong, jobtype.RecordIDUnprintable:
+			pointer = "/2/id"
+		case jobtype.RecordDuplicateMember, jobtype.RecordTooDeep:
+			want = job.CodeInvalidJSON
+		}
+		found := problem(t, `[{"id":"a"},{"id":"a"},`+record+`,{"id":"a"}]`)
+		assert.Equal(t, want, found.Code, code)
+		assert.Equal(t, []jobtype.RecordError{{Pointer: pointer, Code: code}}, found.Errors)
+		assert.Contains(t, jobtype.RecordErrorCodes, code)
+	}
+	assert.Len(t, jobtype.RecordErrorCodes, 10)
+}
+
+func TestOfManyInvalidRecordsTheFirstTwentyAreNamedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	found := problem(t, `[{"id":"a"},{"id":1,"n":[1e1000,1e1000],"s":"\u0000"}`+strings.Repeat(`,{"x":"secret"}`, 730)+`]`)
+	want := []jobtype.RecordError{
+		{Pointer: "/1", Code: jobtype.RecordNumberTooLarge}, {Pointer: "/1", Code: jobtype.RecordStringNotStorable},
+		{Pointer: "/1/id", Code: jobtype.RecordIDNotString},
+	}
+	for i := 2; len(want) < 20; i++ {
+		want = append(want, jobtype.RecordError{Pointer: fmt.Sprintf("/%d/id", i), Code: jobtype.RecordMissingID})
+	}
+	assert.Equal(t, want, found.Errors)
+	assert.Nil(t, found.Offset)
+}
+
+func TestMalformedTextIsToldWhereItStopsBeingABatch(t *testing.T) {
+	t.Parallel()
+	for text, offset := range map[string]int64{
+		"":                                0,
+		" {}":                             1,
+		"\xef\xbb\xbf[]":                  0,
+		"[] x":                            3,
+		"[]\n\t]":                         4,
+		`[{"id":"a"},`:                    12,
+		`[{"id":"a"},]`:                   11,
+		`[{"id":"a"} {}]`:                 12,
+		`[tru]`:                           4,
+		"[\"é\",\"\xff\"]":                7,
+		`[{"id":"a","id":1}]`:             11,
+		nested(65):                        64,
+		`[{"id":"a","x":"` + "\n" + `"}]`: 16,
+	} {
+		found := problem(t, text)
+		assert.Equal(t, job.CodeInvalidJSON, found.Code, text)
+		if assert.NotNil(t, found.Offset, text) {
+			assert.Equal(t, offset, *found.Offset, text)
+		}
+	}
+}
+
+func TestFaultsOfRecordsAreNotToldOfATextThatIsNoBatch(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, problem(t, `[1,{"id":"\u0000"},`).Errors)
 }

@@ -1,5 +1,7 @@
 package job
 
+import "fencepost/jobtype"
+
 // Problem is an expected refusal. The doors turn it into their own form; its texts come from [Code.Define].
 type Problem struct {
 	// Code says which refusal it is.
@@ -8,6 +10,10 @@ type Problem struct {
 	Job *Job
 	// Allowed are the values that would have been taken, where there is a list of them.
 	Allowed []string
+	// Errors are what is wrong with records of a batch, in their order, of the first of them.
+	Errors []jobtype.RecordError
+	// Offset is where in the bytes of a batch its text stops being one, or nil.
+	Offset *int64
 }
 
 // Refuse makes a refusal that is about no particular job.

@@ -54,7 +54,7 @@ func On(t *testing.T, url string, options ...Option) *World {
 	t.Helper()
 	listen, err := db.ParseListen(pgtest.Direct(url))
 	require.NoError(t, err)
-	config := postgres.Config{LockTimeout: 5 * time.Minute, CallTimeout: 6 * time.Minute, Listen: listen}
+	config := postgres.Config{LockTimeout: time.Minute, CallTimeout: 70 * time.Second, Listen: listen}
 	for _, o := range options {
 		o(&config)
 	}
