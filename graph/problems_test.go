@@ -33,6 +33,7 @@ func TestAnExpectedRefusalIsDataWithTheTextsOfREST(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"__typename": "Problem", "code": "ETL_INVALID_JSON", "errorCode": "etl_invalid_json", "type": definition.Type(),
 		"title": definition.Title, "status": 400.0, "detail": definition.Detail, "retryAfter": nil, "relatedJob": nil,
+		"errors": nil, "offset": 0.0,
 	}, s.submit("{", "k"))
 }
 
