@@ -35,7 +35,7 @@ export default [
         'error',
         {
           exceptions: {
-            types: ['JobAttempt', 'JobStatusCount', 'Lineage', 'PageInfo', 'Problem'],
+            types: ['JobAttempt', 'JobStatusCount', 'Lineage', 'PageInfo', 'Problem', 'RecordError'],
             suffixes: ['Connection', 'Edge', 'Success'],
           },
         },

@@ -18,7 +18,7 @@ func BenchmarkParsePayload(b *testing.B) {
 	text := []byte("[" + strings.Join(records, ",") + "]")
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := job.ParsePayload(text, job.Limits{MaxBatchRecords: len(records)}); err != nil {
+		if _, err := job.ParsePayload(text, job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: len(records)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -132,7 +132,8 @@ func TestOfManyInvalidRecordsTheFirstTwentyAreNamedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	found := problem(t, `[{"id":"a"},{"id":1,"n":[1e1000,1e1000],"s":"\u0000"}`+strings.Repeat(`,{"x":"secret"}`, 730)+`]`)
 	want := []jobtype.RecordError{
-		{Pointer: "/1", Code: jobtype.RecordNumberTooLarge}, {Pointer: "/1", Code: jobtype.RecordStringNotStorable},
+		{Pointer: "/1", Code: jobtype.RecordNumberTooLarge},
+		{Pointer: "/1", Code: jobtype.RecordStringNotStorable},
 		{Pointer: "/1/id", Code: jobtype.RecordIDNotString},
 	}
 	for i := 2; len(want) < 20; i++ {
