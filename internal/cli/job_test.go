@@ -223,7 +223,7 @@ func TestRefusedBatchIsToldWithALineForEachRecordAtFault(t *testing.T) {
 	source := p.id(t, "submit", ordersFile(t))
 	for batch, end := range map[string]string{
 		`[{"id":"a"},{"canary":"canary"},{"id":"a","canary":[1e1000]}]`: "(etl_invalid_record)\nrecord 2: missing_id\nrecord 3: number_too_large\n",
-		`[{"id":"canary"},]`:                 "(etl_invalid_json)\nat byte 17\n",
+		`[{"id":"canary"},]`:                 "(etl_invalid_json)\nat byte 16\n",
 		`[{"id":"a","canary":1,"canary":2}]`: "(etl_invalid_json)\nat byte 22\nrecord 1: duplicate_member\n",
 	} {
 		file := servertest.File(t, "batch.json", batch, 0o600)
