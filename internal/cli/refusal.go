@@ -12,23 +12,23 @@ import (
 // maxPlaces is how many records at fault are printed at most, whatever the server sends.
 const maxPlaces = 20
 
-// refusedBatch is a refusal that says where a batch is wrong, told as people count: a line for each record at fault, the first record
+// batchError is a refusal that says where a batch is wrong, told as people count: a line for each record at fault, the first record
 // being record 1.
-type refusedBatch struct{ *client.Problem }
+type batchError struct{ *client.Problem }
 
 // Unwrap is the refusal itself, by which the exit code is chosen.
-func (r refusedBatch) Unwrap() error { return r.Problem }
+func (e batchError) Unwrap() error { return e.Problem }
 
 // Error is the refusal, with a line for each place. None of them has anything of the batch itself.
-func (r refusedBatch) Error() string {
-	general := *r.Problem
+func (e batchError) Error() string {
+	general := *e.Problem
 	general.Errors, general.Offset = nil, nil
 	lines := []string{general.Error()}
-	if r.Offset != nil {
-		lines = append(lines, fmt.Sprintf("at byte %d", *r.Offset))
+	if e.Offset != nil {
+		lines = append(lines, fmt.Sprintf("at byte %d", *e.Offset))
 	}
-	for _, e := range r.Errors[:min(len(r.Errors), maxPlaces)] {
-		lines = append(lines, place(e))
+	for _, found := range e.Errors[:min(len(e.Errors), maxPlaces)] {
+		lines = append(lines, place(found))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -45,7 +45,7 @@ func place(e jobtype.RecordError) string {
 // explain makes a refusal of a batch tell where that is wrong.
 func explain(err error) error {
 	if p, ok := errors.AsType[*client.Problem](err); ok {
-		return refusedBatch{p}
+		return batchError{p}
 	}
 	return err
 }
