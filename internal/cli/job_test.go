@@ -209,6 +209,7 @@ func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
 		{exitInvalid, "etl_invalid_json", []string{"submit", servertest.File(t, "text", `text`, 0o600)}},
 		{exitUnavailable, "etl_rate_limited", []string{"replay", id, file, "--timeout", "1m"}},
 		{exitUnavailable, "cannot be reached", []string{"list", "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
+		{exitUnavailable, "cannot be reached", []string{"submit", file, "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
 	} {
 		o := p.job(t, c.args...)
 		require.Equal(t, c.code, o.code, "%v: %s", c.args, o.stderr)
