@@ -108,6 +108,19 @@ func TestAnInvalidRecordIsNamedByItsPlace(t *testing.T) {
 	require.Len(t, model.AllRecordErrorCode, len(jobtype.RecordErrorCodes))
 }
 
+func TestNothingOfARecordIsToldByAProblem(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	for _, payload := range []string{
+		`[{"secret": "secret"}]`, `[["secret"]]`, `[{"id": {"secret": 1}}]`, `[{"id": "secret\u200b"}]`, `[{"id": "secret", "secret": [1e1000]}]`,
+		`[{"id": "secret", "secret": "\u0000"}]`, `[{"id": "secret", "secret": 1, "secret": 2}]`, `[{"id": "secret"`, `[secret]`, `[] secret`,
+	} {
+		refused := s.submit(payload, "k")
+		require.Equal(t, "Problem", refused["__typename"], payload)
+		require.NotContains(t, fmt.Sprint(refused), "secret")
+	}
+}
+
 func TestAReasonThatIsNotAllowedIsToldThoseThatAre(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -151,7 +151,7 @@ var definitions = []Definition{
 	},
 	{
 		CodeBatchTooLarge, http.StatusRequestEntityTooLarge, "Batch too large",
-		"The batch has more records than this server accepts, or is too long when its numbers are written out. Split the batch.", 0,
+		"The batch has more records than this server accepts. Split the batch.", 0,
 	},
 	{
 		CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type",

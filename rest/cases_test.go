@@ -135,7 +135,7 @@ var httpCases = []httpCase{
 	{number: 19, name: "byte-order mark", exchanges: []exchange{
 		{send: post, body: "\ufeff" + batch, code: job.CodeInvalidJSON},
 	}},
-	// Problems have fixed texts, so that 20 to 23 name no place in the body.
+	// The texts of problems are fixed: 20 to 23 name places by numbers alone, which TestNothingOfARecordIsToldWhateverIsWrongWithIt sees to.
 	{number: 20, name: "NUL", exchanges: []exchange{
 		{
 			send: post, body: `[{"id":"a",{each}}]`, code: job.CodeInvalidRecord,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/internal/job"
+	"fencepost/jobtype"
 )
 
 func TestBodiesOfSubmissions(t *testing.T) {
@@ -381,4 +382,72 @@ func TestBodyThatIsNoBatchIsToldWhereItStopsBeingOne(t *testing.T) {
 	a := w.submit(`[{"id":"é"},]`, "k").refused(job.CodeInvalidJSON)
 	require.InDelta(t, 12, a.members()["offset"], 0)
 	require.InDelta(t, 0, w.submit(`{}`, "k").refused(job.CodeInvalidJSON).members()["offset"], 0, "and the beginning is a place, too")
+}
+
+// defaultLimits are those of a server that is told no others.
+func defaultLimits(s *setup) { s.limits = job.Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1000} }
+
+// numbersOf is a value of so many times one number.
+func numbersOf(times int, number string) string {
+	return "[" + strings.Repeat(number+",", times-1) + number + "]"
+}
+
+func TestNumberOfMoreThanAThousandDigitsIsRefusedHoweverShortItIsSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, defaultLimits)
+	for _, number := range []string{"1e131071", "-1e131071", "1e1000", "1e-2000", "1" + strings.Repeat("0", 1000)} {
+		told := w.submit(`[{"id":"a","n":`+number+`}]`, `"canary"`).refused(job.CodeInvalidRecord).members()
+		require.Equal(t, []any{map[string]any{"pointer": "/0", "code": "number_too_large"}}, told["errors"], number)
+	}
+	dense := `[{"id":"a","n":` + numbersOf(8300, "1e131071") + `}]`
+	told := w.submit(dense, `"canary"`).refused(job.CodeInvalidRecord).members()
+	require.Less(t, len(dense), 75_000, "sent, for a gigabyte in the database")
+	require.Equal(t, []any{map[string]any{"pointer": "/0", "code": "number_too_large"}}, told["errors"])
+
+	spread := strings.Repeat(`,{"id":"a","n":`+numbersOf(83, "1e131071")+`}`, 100)[1:]
+	told = w.submit("["+spread+"]", `"canary"`).refused(job.CodeInvalidRecord).members()
+	require.Len(t, told["errors"], 20)
+	require.Equal(t, map[string]any{"pointer": "/19", "code": "number_too_large"}, told["errors"].([]any)[19])
+
+	w.submit(`[{"id":"a","n":[1e999,-1e-999]}]`, `"canary"`).require(http.StatusAccepted)
+}
+
+func TestBatchIsAtMostSixteenTimesAsLongWhenItsNumbersAreWrittenOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, defaultLimits)
+	const written = len(`[{"n": [], "id": "a"}]`) - len(", ")
+	fitting := (16<<20 - written) / (1000 + len(", "))
+	w.submit(`[{"id":"a","n":`+numbersOf(fitting, "1e999")+`}]`, `"canary"`).require(http.StatusAccepted)
+	w.submit(`[{"id":"a","n":`+numbersOf(fitting+1, "1e999")+`}]`, `"canary"`).refused(job.CodePayloadTooLarge)
+}
+
+func TestNothingOfARecordIsToldWhateverIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, defaultLimits)
+	for code, record := range map[jobtype.RecordErrorCode]string{
+		jobtype.RecordNotAnObject:       `["{c}",{"{c}":"{c}"}]`,
+		jobtype.RecordMissingID:         `{"{c}":"{c}"}`,
+		jobtype.RecordIDNotString:       `{"id":{"{c}":"{c}"}}`,
+		jobtype.RecordIDBlank:           `{"id":" ","{c}":"{c}"}`,
+		jobtype.RecordIDTooLong:         `{"id":"` + strings.Repeat("{c}", 100) + `"}`,
+		jobtype.RecordIDUnprintable:     `{"id":"{c}\u200b"}`,
+		jobtype.RecordNumberTooLarge:    `{"id":"{c}","{c}":{"{c}":[1e1000]}}`,
+		jobtype.RecordStringNotStorable: `{"id":"{c}","{c}":"{c}\u0000"}`,
+		jobtype.RecordDuplicateMember:   `{"id":"{c}","{c}":1,"{c}":2}`,
+		jobtype.RecordTooDeep:           `{"id":"{c}","{c}":` + nested(63) + `}`,
+	} {
+		record = strings.ReplaceAll(record, "{c}", canary)
+		a := w.submit(`[{"id":"`+canary+`"},`+record+`]`, `"canary"`)
+		told := a.members()["errors"].([]any)
+		require.Len(t, told, 1, code)
+		require.Equal(t, string(code), told[0].(map[string]any)["code"])
+		require.Regexp(t, `^/1(/id)?$`, told[0].(map[string]any)["pointer"])
+		require.NotContains(t, a.body, canary)
+	}
+	for _, body := range []string{"[" + canary, `[{"` + canary + `" 1}]`, `[{"id":"` + canary + "\xff\"}]", `[] ` + canary} {
+		a := w.submit(body, `"canary"`).refused(job.CodeInvalidJSON)
+		require.NotContains(t, a.body, canary)
+		require.Contains(t, a.members(), "offset")
+		require.NotContains(t, a.members(), "errors")
+	}
 }

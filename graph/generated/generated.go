@@ -1561,10 +1561,10 @@ enum ProblemCode {
   "The source has the last allowed generation, 100."
   ETL_JOB_REPLAY_GENERATION_EXHAUSTED
 
-  "The payload has more bytes than the server accepts."
+  "The payload has more bytes than the server accepts, or would have far more when its numbers are written out."
   ETL_PAYLOAD_TOO_LARGE
 
-  "The batch has more records than the server accepts, or is too long when its numbers are written out."
+  "The batch has more records than the server accepts."
   ETL_BATCH_TOO_LARGE
 
   "The request is not JSON in UTF-8 (REST only)."

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,12 +209,41 @@ func TestExitCodeTellsTheClassOfTheProblem(t *testing.T) {
 		{exitInvalid, "etl_invalid_json", []string{"submit", servertest.File(t, "text", `text`, 0o600)}},
 		{exitUnavailable, "etl_rate_limited", []string{"replay", id, file, "--timeout", "1m"}},
 		{exitUnavailable, "cannot be reached", []string{"list", "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
+		{exitUnavailable, "cannot be reached", []string{"submit", file, "--server", "http://127.0.0.1:1", "--timeout", "1s"}},
 	} {
 		o := p.job(t, c.args...)
 		require.Equal(t, c.code, o.code, "%v: %s", c.args, o.stderr)
 		require.Contains(t, o.stderr, c.message)
 		require.Empty(t, o.stdout)
 	}
+}
+
+func TestRefusedBatchIsToldWithALineForEachRecordAtFault(t *testing.T) {
+	t.Parallel()
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers)
+	source := p.id(t, "submit", ordersFile(t))
+	for batch, end := range map[string]string{
+		`[{"id":"a"},{"canary":"canary"},{"id":"a","canary":[1e1000]}]`: "(etl_invalid_record)\nrecord 2: missing_id\nrecord 3: number_too_large\n",
+		`[{"id":"canary"},]`:                 "(etl_invalid_json)\nat byte 16\n",
+		`[{"id":"a","canary":1,"canary":2}]`: "(etl_invalid_json)\nat byte 22\nrecord 1: duplicate_member\n",
+	} {
+		file := servertest.File(t, "batch.json", batch, 0o600)
+		for _, args := range [][]string{{"submit", file}, {"replay", source, file}} {
+			o := p.job(t, args...)
+			require.Equal(t, exitInvalid, o.code)
+			require.True(t, strings.HasSuffix(o.stderr, end), o.stderr)
+			require.NotContains(t, o.stderr, "canary")
+		}
+	}
+	many := servertest.File(t, "many.json", "["+strings.Repeat("1,", 40)+"1]", 0o600)
+	require.Equal(t, 20, strings.Count(p.job(t, "submit", many).stderr, ": not_an_object\n"))
+}
+
+func TestPlacesOfALaterServerAreToldAsTheyAreAndNoMoreThanTwenty(t *testing.T) {
+	t.Parallel()
+	errs := slices.Repeat([]jobtype.RecordError{{Pointer: "", Code: "empty"}}, 21)
+	told := explain(&client.Problem{Status: http.StatusUnprocessableEntity, Errors: errs}).Error()
+	require.Equal(t, "status 422"+strings.Repeat("\n: empty", 20), told)
 }
 
 func TestConflictIsARefusal(t *testing.T) {

@@ -31,7 +31,7 @@ string "id". It is kept byte for byte; a replay needs the same bytes again.`,
 			}
 			accepted, err := c.Submit(ctx, j.key(), batch)
 			if err != nil {
-				return err
+				return explain(err)
 			}
 			return j.showAccepted(accepted)
 		}),
@@ -56,7 +56,7 @@ the same bytes that the job was submitted with.`,
 			}
 			accepted, err := c.Replay(ctx, source, j.key(), batch)
 			if err != nil {
-				return err
+				return explain(err)
 			}
 			return j.showAccepted(accepted)
 		}),

@@ -18,8 +18,6 @@ const maxDepth = 64
 // maxRecordErrors is how many of them are told.
 const maxRecordErrors = 20
 
-const longestLiteral = len("false")
-
 // These stand for the defects that the JSON grammar itself does not know.
 var (
 	errNotABatch = errors.New("not one UTF-8 array")
@@ -34,17 +32,32 @@ type batchReader struct {
 	err    error
 	// at is where it was found, if it is one of ours.
 	at int64
-	// records and tokens count what was read so far, and written the bytes that jsonb writes for it at most.
+	// records and tokens count what was read so far, and written the bytes that jsonb writes for it.
 	records, tokens, written int
 	// faults are what is wrong with records, of the first of them.
-	faults []jobtype.RecordError
+	faults []fault
 	// text is the string or name that was read last.
 	text []byte
 }
 
+// fault is what is wrong with one record, or with a member of it. Each is noted once, so that it is cheap to compare.
+type fault struct {
+	record int
+	member string
+	code   jobtype.RecordErrorCode
+}
+
+// tell says what is wrong by positions alone.
+func tell(faults []fault) (told []jobtype.RecordError) {
+	for _, f := range faults {
+		told = append(told, jobtype.RecordError{Pointer: "/" + strconv.Itoa(f.record) + f.member, Code: f.code})
+	}
+	return told
+}
+
 // readBatch reads a whole text: one array of records and nothing behind it.
 func readBatch(text []byte) *batchReader {
-	b := &batchReader{source: text}
+	b := &batchReader{source: text, written: -separator} // behind the batch itself there is none
 	if valid := validPrefix(text); valid < len(text) {
 		b.stop(int64(valid))
 		return b
@@ -79,13 +92,13 @@ func (b *batchReader) verdict(limits Limits) *Problem {
 	switch {
 	case b.err != nil:
 		offset := b.offset()
-		return &Problem{Code: CodeInvalidJSON, Errors: b.defects(), Offset: &offset}
+		return &Problem{Code: CodeInvalidJSON, Errors: tell(b.defects()), Offset: &offset}
 	case b.records > limits.MaxBatchRecords:
 		return Refuse(CodeBatchTooLarge)
 	case len(b.faults) > 0 || b.tokens > maxTokens:
-		return &Problem{Code: CodeInvalidRecord, Errors: b.faults}
+		return &Problem{Code: CodeInvalidRecord, Errors: tell(b.faults)}
 	case b.written > min(maxGrowth*limits.MaxPayloadBytes, maxWritten):
-		return Refuse(CodeBatchTooLarge)
+		return Refuse(CodePayloadTooLarge)
 	default:
 		return nil
 	}
@@ -100,7 +113,7 @@ func (b *batchReader) offset() int64 {
 }
 
 // defects are what made the text no batch, where it is in one record.
-func (b *batchReader) defects() []jobtype.RecordError {
+func (b *batchReader) defects() []fault {
 	b.faults = nil
 	switch {
 	case errors.Is(b.err, jsontext.ErrDuplicateName):
@@ -140,7 +153,7 @@ func (b *batchReader) record() {
 
 // fault notes once what is wrong with the present record, or with a member of it.
 func (b *batchReader) fault(member string, code jobtype.RecordErrorCode) {
-	found := jobtype.RecordError{Pointer: "/" + strconv.Itoa(b.records) + member, Code: code}
+	found := fault{b.records, member, code}
 	if len(b.faults) < maxRecordErrors && !slices.Contains(b.faults, found) {
 		b.faults = append(b.faults, found)
 	}
@@ -161,17 +174,23 @@ func (b *batchReader) token() {
 		return
 	}
 	b.tokens++
-	switch b.dec.PeekKind() {
+	switch kind := b.dec.PeekKind(); kind {
 	case jsontext.KindString:
 		b.string()
 	case jsontext.KindNumber:
 		b.number()
 	default:
-		_, b.err = b.dec.ReadToken()
-		b.written += longestLiteral + besides
-		if b.dec.StackDepth() > maxDepth {
-			b.err, b.at = errTooDeep, b.dec.InputOffset()-1
-		}
+		b.word(kind)
+	}
+}
+
+// word reads a literal or a bracket.
+func (b *batchReader) word(kind jsontext.Kind) {
+	_, children := b.dec.StackIndex(b.dec.StackDepth())
+	b.written += writtenWord(kind, children > 0)
+	_, b.err = b.dec.ReadToken()
+	if b.dec.StackDepth() > maxDepth {
+		b.err, b.at = errTooDeep, b.dec.InputOffset()-1
 	}
 }
 
@@ -180,7 +199,7 @@ func (b *batchReader) string() {
 	raw, b.err = b.dec.ReadValue()
 	text, err := jsontext.AppendUnquote(b.text[:0], raw)
 	b.text = text
-	b.written += len(raw) + besides // escapes are never longer than the client's own
+	b.written += writtenString(raw, text) + separator
 	if err != nil || !fitsText(text) {
 		b.fault("", jobtype.RecordStringNotStorable)
 	}
@@ -189,12 +208,12 @@ func (b *batchReader) string() {
 func (b *batchReader) number() {
 	var raw jsontext.Value
 	raw, b.err = b.dec.ReadValue()
-	n := digits(string(raw))
-	if n > maxDigits {
+	n, ok := parseNumeric(string(raw))
+	if !ok || n.whole+n.fraction > maxDigits {
 		b.fault("", jobtype.RecordNumberTooLarge)
 		return
 	}
-	b.written += n + besides
+	b.written += n.length() + separator
 }
 
 // open reads the bracket that the text must begin with.

@@ -21,11 +21,11 @@ func TestABatchIsNoLongerThanSixteenTimesTheLongestPayloadWhenItIsWrittenOut(t *
 		return (&batchReader{written: written}).verdict(Limits{MaxPayloadBytes: longest})
 	}
 	assert.Nil(t, verdict(16_000, 1000))
-	assert.Equal(t, Refuse(CodeBatchTooLarge), verdict(16_001, 1000))
+	assert.Equal(t, Refuse(CodePayloadTooLarge), verdict(16_001, 1000))
 	assert.Nil(t, verdict(256<<20, 64<<20))
-	assert.Equal(t, Refuse(CodeBatchTooLarge), verdict(256<<20+1, 64<<20))
+	assert.Equal(t, Refuse(CodePayloadTooLarge), verdict(256<<20+1, 64<<20))
 
 	numbers := `[{"id":"a","n":[` + strings.Repeat("1e999,", 19_999) + `1e999]}]`
 	_, err := ParsePayload([]byte(numbers), Limits{MaxPayloadBytes: 1 << 20, MaxBatchRecords: 1})
-	assert.Equal(t, Refuse(CodeBatchTooLarge), err, "120 KB that would be 20 MB")
+	assert.Equal(t, Refuse(CodePayloadTooLarge), err, "120 KB that would be 20 MB")
 }

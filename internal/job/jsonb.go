@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The bounds of what is stored. What is beyond them is refused at the door, since a job that can't be loaded must not be accepted, and a
@@ -20,27 +22,80 @@ const (
 	// maxGrowth and maxWritten bound the length of a batch as jsonb writes it: so many times the longest payload, and so many bytes.
 	maxGrowth  = 16
 	maxWritten = 256 << 20
-	// besides is the most that is written beside a token's own text: a point, a sign, and a separator with its space.
-	besides = 4
+	// separator is the length of ", " and ": ", of which one is counted behind each name and value.
+	separator = 2
 )
 
 // fitsText reports whether jsonb holds an unquoted text: anything without the NUL character.
 func fitsText(text []byte) bool { return bytes.IndexByte(text, 0) < 0 }
 
-// digits counts those of a JSON number when numeric writes it out in full; they are more than [maxDigits] where it can't. Trailing zeros of
-// a fraction count, as PostgreSQL keeps them; the size of an exponent does not matter when the value is zero.
-func digits(number string) int {
-	mantissa, exponent, ok := splitExponent(strings.TrimPrefix(number, "-"))
-	if !ok {
-		return math.MaxInt
+// writtenWord is how long jsonb writes a literal or a bracket, with its separator. Behind the last child of an array or object there is
+// none, so the closing bracket takes that back.
+func writtenWord(kind jsontext.Kind, hasChildren bool) int {
+	switch kind {
+	case jsontext.KindNull, jsontext.KindTrue:
+		return len("null") + separator
+	case jsontext.KindFalse:
+		return len("false") + separator
+	case jsontext.KindBeginArray, jsontext.KindBeginObject:
+		return 1 + separator
+	default:
+		if hasChildren {
+			return 1 - separator
+		}
+		return 1
 	}
+}
+
+// writtenString is how long jsonb writes a string, given as the client wrote it and unquoted. Without escapes both are the same.
+func writtenString(raw, text []byte) int {
+	const quotes = 2
+	length := len(text) + quotes
+	if length == len(raw) {
+		return length
+	}
+	for _, c := range text {
+		switch {
+		case strings.IndexByte("\"\\\b\f\n\r\t", c) >= 0:
+			length += len(`\n`) - 1
+		case c < ' ':
+			length += len(`\u0001`) - 1
+		}
+	}
+	return length
+}
+
+// numeric is how PostgreSQL's type of that name writes a number out in full.
+type numeric struct {
+	negative bool
+	// whole and fraction are the digits on either side of the point.
+	whole, fraction int
+}
+
+// parseNumeric reads a JSON number; ok is false when its exponent is beyond what PostgreSQL reads. Trailing zeros of a fraction count, as
+// PostgreSQL keeps them; of a zero, neither the sign nor the size of the exponent matters.
+func parseNumeric(number string) (n numeric, ok bool) {
+	unsigned := strings.TrimPrefix(number, "-")
+	mantissa, exponent, ok := splitExponent(unsigned)
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	leading := strings.TrimLeft(whole+fraction, "0")
-	wholeDigits := 1
-	if leading != "" {
-		wholeDigits = max(1, len(leading)-len(fraction)+exponent)
+	n.whole, n.fraction = 1, max(0, len(fraction)-exponent)
+	if significant := strings.TrimLeft(whole+fraction, "0"); significant != "" {
+		n.whole = max(1, len(significant)-len(fraction)+exponent)
+		n.negative = len(unsigned) < len(number)
 	}
-	return wholeDigits + max(0, len(fraction)-exponent)
+	return n, ok
+}
+
+// length counts the sign and the point too.
+func (n numeric) length() int {
+	length := n.whole + n.fraction
+	if n.negative {
+		length += len("-")
+	}
+	if n.fraction > 0 {
+		length += len(".")
+	}
+	return length
 }
 
 // splitExponent takes a number apart; ok is false when the exponent is beyond what PostgreSQL reads.

@@ -35,8 +35,8 @@ const maxRecordID = 256
 
 // ParsePayload checks a batch against the intake rules (contract section 2, "Bodies"). A text that is not one well-formed
 // array is [CodeInvalidJSON], wherever the defect stands, and tells where. Only then is the batch judged: [CodeBatchTooLarge] when it
-// has too many records, else [CodeInvalidRecord] when some break a rule, and tells which; and [CodeBatchTooLarge] when it would be too
-// long as PostgreSQL's jsonb writes it.
+// has too many records, else [CodeInvalidRecord] when some break a rule, and tells which; and [CodePayloadTooLarge] when it would be
+// too long as PostgreSQL's jsonb writes it.
 func ParsePayload(text []byte, limits Limits) (Payload, error) {
 	b := readBatch(text)
 	if refusal := b.verdict(limits); refusal != nil {

@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,7 +21,22 @@ func TestAValidBatchIsNeverRefusedAndAlwaysHeldByPostgreSQL(t *testing.T) {
 		batch := validBatch().Draw(r, "batch")
 		assert.Empty(r, verdict(batch))
 		assert.True(r, held(t, pool, batch))
+		assert.Equal(r, written(t, pool, batch), job.Written(batch))
 	})
+}
+
+func TestABatchIsAsLongAsPostgreSQLWritesIt(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	batches := append(acceptedBatches(), "[]", ` [ [ ] , { } , [ 1 , [ ] ] ] `, `["\u0001\u001f\u0022\u005c\u002f\u007f\u00e9\b\f\n\r\t"]`)
+	for number, accepted := range numbers() {
+		if accepted {
+			batches = append(batches, "["+number+"]", `[{"n":-`+strings.TrimPrefix(number, "-")+`}]`)
+		}
+	}
+	for _, batch := range batches {
+		assert.Equal(t, written(t, pool, batch), job.Written(batch), "%.60s", batch)
+	}
 }
 
 func TestPostgreSQLHoldsWhatIsAcceptedAndNotWhatIsSaidToBeBeyondIt(t *testing.T) {
@@ -43,6 +59,13 @@ func held(t *testing.T, pool *pgxpool.Pool, text string) bool {
 	return err == nil
 }
 
+// written asks the server how long jsonb is as text.
+func written(t *testing.T, pool *pgxpool.Pool, text string) (length int) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT octet_length($1::text::jsonb::text)`, text).Scan(&length))
+	return length
+}
+
 // FuzzParsePayload checks any text against encoding/json: what is accepted is an array of that many objects, kept as it
 // is, and what is refused for its records alone is JSON.
 func FuzzParsePayload(f *testing.F) {
@@ -60,7 +83,7 @@ func FuzzParsePayload(f *testing.F) {
 			assert.Len(t, records, payload.RecordCount)
 			assert.Equal(t, text, payload.Bytes)
 		case err.Error() != string(job.CodeInvalidJSON):
-			assert.Contains(t, []job.Code{job.CodeInvalidRecord, job.CodeBatchTooLarge}, verdict(string(text)))
+			assert.Contains(t, []job.Code{job.CodeInvalidRecord, job.CodeBatchTooLarge, job.CodePayloadTooLarge}, verdict(string(text)))
 			assert.True(t, json.Valid(text))
 		}
 	})
