@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,7 +48,7 @@ func TestOneCallAtATimeWaitsForWhatIsHeld(t *testing.T) {
 			return struct{}{}, alone(t.Context(), "row", takes(time.Minute, new(time.Duration)))
 		})
 		synctest.Wait()
-		never := func(context.Context, time.Duration) error { panic("it was not its turn") }
+		never := func(context.Context, time.Duration) error { return errors.New("it was not its turn") }
 		require.ErrorIs(t, alone(t.Context(), "row", never), job.ErrBusy)
 		leaving, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
@@ -60,7 +61,7 @@ func TestOneCallAtATimeWaitsForWhatIsHeld(t *testing.T) {
 
 func TestContendedKeyKeepsNoOtherSubmissionWaiting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, storetest.WithLockTimeout(time.Hour)) // longer than any call, so that who shares with what waits fails
 	holder := w.Begin()
 	w.Send(holder, "submit", storetest.SubmitArgs(w.NewJob("held", storetest.Batch)))
 	long := bytes.Replace(storetest.Batch, []byte(`[`), append([]byte(`[`), bytes.Repeat([]byte(` `), 20<<10)...), 1)
