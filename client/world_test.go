@@ -18,6 +18,7 @@ import (
 	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/telemetry"
 	"fencepost/internal/worker"
@@ -46,13 +47,11 @@ func newWorld(t testing.TB) *world {
 func newLimitedWorld(t testing.TB, rates ratelimit.Rates, now func() time.Time) *world {
 	t.Helper()
 	pool := pgtest.Pool(t)
-	reasons, err := job.ParseReasons("wrong_batch,superseded")
-	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 50 * time.Millisecond, CallTimeout: 20 * time.Second})
 	w := &world{TB: t, pool: pool, store: store}
 	limits := job.Limits{MaxPayloadBytes: 1000, MaxBatchRecords: 10}
 	handler := rest.New(rest.Config{
-		Service:       job.NewService(store, limits, telemetry.NewMetrics()).WithReasons(reasons),
+		Service:       job.NewService(store, limits, telemetry.NewMetrics()).WithReasons(storetest.Reasons(t)),
 		Authenticator: authenticator,
 		Limiter:       ratelimit.New(rates, now),
 		Ready:         pool.Ping,

@@ -48,7 +48,7 @@ func toProblem(ctx context.Context, err error) (*model.Problem, error) {
 func newProblem(p *job.Problem, wait time.Duration) *model.Problem {
 	definition := p.Code.Define()
 	problem := &model.Problem{
-		Code:      toProblemCode(p.Code),
+		Code:      toEnum[model.ProblemCode](p.Code),
 		ErrorCode: string(p.Code),
 		Type:      definition.Type(),
 		Title:     definition.Title,

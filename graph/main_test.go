@@ -23,6 +23,7 @@ import (
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/ratelimit"
 )
 
@@ -63,9 +64,7 @@ func newServerOn(t *testing.T, pool *pgxpool.Pool, change ...func(*graph.Config)
 	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: 100 * time.Millisecond, CallTimeout: patience, Listen: listen})
 	t.Cleanup(store.Close)
-	reasons, err := job.ParseReasons("wrong_batch,superseded")
-	require.NoError(t, err)
-	service := job.NewService(store, limits, job.Unobserved{}).WithReasons(reasons)
+	service := job.NewService(store, limits, job.Unobserved{}).WithReasons(storetest.Reasons(t))
 	s := &server{t: t, pool: pool, store: store, service: service, log: &bytes.Buffer{}}
 	config := graph.Config{
 		Service:       s.service,

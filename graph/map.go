@@ -37,9 +37,9 @@ func toJob(j job.Job) *model.Job {
 		CancelledAt:          optional(j.CancelledAt),
 		ReplayGeneration:     toInt(j.Generation()),
 		CanCancel:            j.CancelProblem() == "",
-		CancelProblem:        optional(toProblemCode(j.CancelProblem())),
+		CancelProblem:        optional(toEnum[model.ProblemCode](j.CancelProblem())),
 		CanReplay:            j.ReplayProblem() == "",
-		ReplayProblem:        optional(toProblemCode(j.ReplayProblem())),
+		ReplayProblem:        optional(toEnum[model.ProblemCode](j.ReplayProblem())),
 		Record:               j,
 	}
 }
@@ -117,7 +117,7 @@ func toAttemptConnection(page job.AttemptPage, request job.PageRequest) *model.J
 	nodes, edges := make([]*model.JobAttempt, len(page.Attempts)), make([]*model.JobAttemptEdge, len(page.Attempts))
 	for i, a := range page.Attempts {
 		nodes[i] = &model.JobAttempt{
-			Number: toInt(a.Number), Outcome: model.JobAttemptOutcome(strings.ToUpper(string(a.Outcome))),
+			Number: toInt(a.Number), Outcome: toEnum[model.JobAttemptOutcome](a.Outcome),
 			StartedAt: a.StartedAt, EndedAt: a.EndedAt, SQLState: optional(a.SQLState),
 		}
 		edges[i] = &model.JobAttemptEdge{Node: nodes[i], Cursor: page.Cursor(a)}
@@ -135,15 +135,13 @@ func toPageInfo(more bool, request job.PageRequest, edges int, cursor func(i int
 	return info
 }
 
-// toProblemCode spells a code as the enum does; no code stays none.
-func toProblemCode(c job.Code) model.ProblemCode {
-	return model.ProblemCode(strings.ToUpper(string(c)))
-}
+// toEnum spells a word of the core as the schema's enums do; none stays none.
+func toEnum[Enum, Word ~string](w Word) Enum { return Enum(strings.ToUpper(string(w))) }
 
 func toRecordErrors(errors []jobtype.RecordError) []*model.RecordError {
 	var models []*model.RecordError
 	for _, e := range errors {
-		models = append(models, &model.RecordError{Pointer: e.Pointer, Code: model.RecordErrorCode(strings.ToUpper(string(e.Code)))})
+		models = append(models, &model.RecordError{Pointer: e.Pointer, Code: toEnum[model.RecordErrorCode](e.Code)})
 	}
 	return models
 }

@@ -135,7 +135,7 @@ func TestOldProgramLeavesANewerSchemaAlone(t *testing.T) {
 	before, rows := d.schema(), d.rows()
 
 	require.NoError(t, schema.Up(t.Context(), d.url), "there is nothing that it could add")
-	require.Error(t, schema.Down(t.Context(), d.url, 4), "it has no file for the step")
+	require.Error(t, schema.Migrator{URL: d.url}.Down(t.Context(), 4), "it has no file for the step")
 	require.Equal(t, before, d.schema())
 	require.Equal(t, rows, d.rows())
 

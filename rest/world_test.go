@@ -19,6 +19,7 @@ import (
 	"fencepost/internal/pgtest"
 	"fencepost/internal/postgres"
 	"fencepost/internal/postgres/db"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/ratelimit"
 	"fencepost/internal/worker"
 	"fencepost/rest"
@@ -71,12 +72,10 @@ func newWorld(t testing.TB, options ...func(*setup)) *world {
 	if s.tracer != nil {
 		pool = traced(t, pool, s.tracer)
 	}
-	reasons, err := job.ParseReasons("wrong_batch,superseded")
-	require.NoError(t, err)
 	store := postgres.NewStore(pool, postgres.Config{LockTimeout: s.lockTimeout, CallTimeout: s.callTimeout})
 	w := &world{TB: t, pool: pool, store: store, logs: &logBuffer{}, heard: &logBuffer{}, codes: &logBuffer{}}
 	w.server = httptest.NewServer(rest.New(rest.Config{
-		Service:       job.NewService(store, s.limits, job.Unobserved{}).WithReasons(reasons),
+		Service:       job.NewService(store, s.limits, job.Unobserved{}).WithReasons(storetest.Reasons(t)),
 		Authenticator: authenticator,
 		Limiter:       s.limiter,
 		Ready:         func(ctx context.Context) error { return pool.Ping(ctx) },

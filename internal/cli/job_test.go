@@ -15,8 +15,8 @@ import (
 
 	"fencepost/client"
 	"fencepost/internal/command"
-	"fencepost/internal/job"
 	"fencepost/internal/pgtest"
+	"fencepost/internal/postgres/storetest"
 	"fencepost/internal/server"
 	"fencepost/internal/servertest"
 	"fencepost/jobtype"
@@ -141,7 +141,7 @@ func TestJobIsCancelledReplayedAndItsLineageDrawn(t *testing.T) {
 
 func TestCancellationSaysWhy(t *testing.T) {
 	t.Parallel()
-	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers, func(c *server.Config) { c.Reasons = reasons(t) })
+	p := serve(t, pgtest.URL(t), servertest.WithoutWorkers, func(c *server.Config) { c.Reasons = storetest.Reasons(t) })
 	id := p.id(t, "submit", ordersFile(t))
 	refused := p.job(t, "cancel", id, "--reason", "maintenance")
 	require.Equal(t, exitInvalid, refused.code)
@@ -150,13 +150,6 @@ func TestCancellationSaysWhy(t *testing.T) {
 	require.Contains(t, p.prints(t, "cancel", id, "--reason", "wrong_batch", "--idempotency-key", "stop"), "CANCELLED")
 	require.Equal(t, exitRefused, p.job(t, "cancel", id, "--reason", "superseded", "--idempotency-key", "stop").code)
 	require.Equal(t, id+" CANCELLED wrong_batch <-\n", p.prints(t, "lineage", id))
-}
-
-func reasons(t *testing.T) job.Reasons {
-	t.Helper()
-	listed, err := job.ParseReasons("wrong_batch,superseded")
-	require.NoError(t, err)
-	return listed
 }
 
 func TestListFiltersAndSaysWhenThereAreMore(t *testing.T) {

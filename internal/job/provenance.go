@@ -33,8 +33,8 @@ type provenanceDocument struct {
 	Graph   []provenanceNode `json:"@graph"`
 }
 
-// provenanceNode is an agent, an entity (a job) or an activity (the replay that made one, an attempt to execute one). Every property is an array, as in
-// the statements of PROV-JSONLD (W3C Member Submission, 2024), though each has one value.
+// provenanceNode is an agent, an entity (a job) or an activity (the replay that made one, an attempt to execute one). Every property is
+// an array, as in the statements of PROV-JSONLD (W3C Member Submission, 2024), though each has one value.
 type provenanceNode struct {
 	ID                string   `json:"@id"`
 	Type              string   `json:"@type"`

@@ -108,8 +108,8 @@ type Store interface {
 	Submit(ctx context.Context, n NewJob) (j Job, inserted, sameBytes bool, err error)
 
 	// Cancel makes a PENDING or RUNNING job CANCELLED: it clears payload and lease and sets the three cancellation
-	// fields, of which the code is the reason. On any other job it changes nothing and returns the row as it is. [ErrNotFound]; [ErrBusy] when
-	// another transaction has the row.
+	// fields, of which the code is the reason. On any other job it changes nothing and returns the row as it is. [ErrNotFound];
+	// [ErrBusy] when another transaction has the row.
 	Cancel(ctx context.Context, owner Owner, id uuid.UUID, keyHash Hash, reason string) (CancelResult, error)
 
 	// Replay inserts a PENDING job derived from a FAILED or CANCELLED source with the same digest and a generation

@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"fencepost/internal/job"
 	"fencepost/internal/postgres/db"
@@ -43,8 +40,6 @@ func (s *Store) Explain(ctx context.Context, l worker.Lease, sqlState string) in
 // this met, or "" when all went well. tried is false when the load did not get to its end or to an error.
 func (s *Store) tryLoad(ctx context.Context, l worker.Lease, records []byte) (state string, tried bool) {
 	err := s.transact(ctx, append(s.loading(ctx, l, records), db.Exec(checkNowSQL, nil), db.Exec(rollbackSQL, nil))...)
-	if pgErr, fromServer := errors.AsType[*pgconn.PgError](err); fromServer {
-		return pgErr.Code, true
-	}
-	return "", err == nil
+	state = db.SQLState(err)
+	return state, state != "" || err == nil
 }

@@ -22,7 +22,7 @@ type outages struct {
 
 func newOutages(log *slog.Logger) *outages {
 	return &outages{
-		log: log, database: rate.Sometimes{First: 1, Interval: outageInterval}, schema: rate.Sometimes{First: 1, Interval: outageInterval},
+		log: log, database: rate.Sometimes{Interval: outageInterval}, schema: rate.Sometimes{Interval: outageInterval},
 	}
 }
 

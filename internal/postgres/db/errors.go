@@ -35,8 +35,7 @@ func retryable(err error) bool {
 
 // conflict reports whether a transaction lost to another one, on a connection that is as good as before.
 func conflict(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && slices.Contains([]string{codeSerializationFailure, codeDeadlockDetected}, pgErr.Code)
+	return slices.Contains([]string{codeSerializationFailure, codeDeadlockDetected}, SQLState(err))
 }
 
 // Classify turns an error into one of the core's, and wraps what it does not know. The caller's own cancellation stays

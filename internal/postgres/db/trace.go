@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -36,8 +35,8 @@ func endSpan(span trace.Span, err error) {
 	if err != nil && !errors.Is(err, job.ErrNotFound) {
 		span.SetStatus(codes.Error, "")
 	}
-	if pgErr, fromServer := errors.AsType[*pgconn.PgError](err); fromServer {
-		span.SetAttributes(attribute.String("db.response.status_code", pgErr.Code))
+	if state := SQLState(err); state != "" {
+		span.SetAttributes(attribute.String("db.response.status_code", state))
 	}
 	span.End()
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/internal/postgres/db"
@@ -83,6 +82,5 @@ func (p Policy) purgePage(ctx context.Context, conn db.Conn, behind purgedPage) 
 
 // stillReferenced reports whether a foreign key has refused a deletion. The code is another one since PostgreSQL 18.
 func stillReferenced(err error) bool {
-	pgErr, fromServer := errors.AsType[*pgconn.PgError](err)
-	return fromServer && slices.Contains([]string{"23503", "23001"}, pgErr.Code)
+	return slices.Contains([]string{"23503", "23001"}, db.SQLState(err))
 }

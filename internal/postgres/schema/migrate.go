@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -73,11 +72,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("process %d of role %q, application %q", h.ProcessID, h.Role, h.Application)
 }
 
-// Up brings the schema to the version that this program knows. Concurrent calls wait for each other.
+// Up is [Migrator.Up].
 func Up(ctx context.Context, url string) error { return Migrator{URL: url}.Up(ctx) }
-
-// Down is [Migrator.Down].
-func Down(ctx context.Context, url string, to int64) error { return Migrator{URL: url}.Down(ctx, to) }
 
 // Migrations lists the steps in their order.
 func Migrations(ctx context.Context, url string) ([]Migration, error) {
@@ -144,7 +140,7 @@ func (m Migrator) apply(ctx context.Context, step Migration, up bool) error {
 	var holder Holder
 	var err error
 	for range cmp.Or(m.tries, tableLockTries) {
-		if err = m.try(ctx, step, up, tableLockTimeout); !lockNotAvailable(err) {
+		if err = m.try(ctx, step, up, tableLockTimeout); db.SQLState(err) != codeLockNotAvailable {
 			return err
 		}
 		if holder, err = m.stepBack(ctx); err != nil {
@@ -217,9 +213,4 @@ func (m Migrator) source() fs.FS {
 		return m.files
 	}
 	return migrations.FS
-}
-
-func lockNotAvailable(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pgErr.Code == codeLockNotAvailable
 }

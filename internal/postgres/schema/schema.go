@@ -3,12 +3,10 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pressly/goose/v3"
 
@@ -41,7 +39,7 @@ func (e *Error) Error() string {
 func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	var have int64
 	err := db.Send(ctx, pool, db.Row(schemaVersion, nil, func(row pgx.Row) error { return row.Scan(&have) }))
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == codeUndefinedTable {
+	if db.SQLState(err) == codeUndefinedTable {
 		err = nil
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func TestMigratingUpAndDownAndUpAgain(t *testing.T) {
 	require.NoError(t, Up(t.Context(), url))
 	require.NoError(t, Check(t.Context(), pool))
 	for version := want - 1; version >= 0; version-- {
-		require.NoError(t, Down(t.Context(), url, version))
+		require.NoError(t, Migrator{URL: url}.Down(t.Context(), version))
 		err := Check(t.Context(), pool)
 		require.Equal(t, &Error{Have: version, Want: want}, err)
 		require.ErrorContains(t, err, "fencepost migrate up")
@@ -51,7 +51,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 func TestMigrationsAreListedWithTheirState(t *testing.T) {
 	t.Parallel()
 	url := pgtest.As(t, pgtest.URL(t), roles.Migrator)
-	require.NoError(t, Down(t.Context(), url, 1))
+	require.NoError(t, Migrator{URL: url}.Down(t.Context(), 1))
 	list, err := Migrations(t.Context(), url)
 	require.NoError(t, err)
 	require.Len(t, list, int(latestVersion()))
@@ -117,7 +117,7 @@ func TestMigrationStepsBackForWhoeverUsesItsTableAndTellsWho(t *testing.T) {
 	url := pgtest.Direct(pgtest.URL(t))
 	pool := pgtest.PoolOn(t, url)
 	migrator := pgtest.As(t, url, roles.Migrator)
-	require.NoError(t, Down(t.Context(), migrator, latestVersion()-2))
+	require.NoError(t, Migrator{URL: migrator}.Down(t.Context(), latestVersion()-2))
 	reading := reader(t, url)
 	var told []Holder
 	m := Migrator{URL: migrator + "&lock_timeout=10ms", pause: time.Millisecond, Waiting: func(h Holder) {
@@ -141,7 +141,7 @@ func TestMigrationThatIsKeptWaitingSaysByWhomAndLeavesTheSchemaAsItWas(t *testin
 	url := pgtest.Direct(pgtest.URL(t))
 	before := latestVersion() - 2
 	migrator := pgtest.As(t, url, roles.Migrator)
-	require.NoError(t, Down(t.Context(), migrator, before))
+	require.NoError(t, Migrator{URL: migrator}.Down(t.Context(), before))
 	reader(t, url)
 	m := Migrator{URL: migrator + "&lock_timeout=10ms", pause: time.Millisecond, tries: 2}
 	require.ErrorContains(t, m.Up(t.Context()), `application "nightly-report": end that transaction`)
